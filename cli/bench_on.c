@@ -2,7 +2,7 @@
 #include "cli/bench_on.h"
 
 #include "core/file.h"
-#include "deployer/bench.h"
+#include "deployer/bench/bench.h"
 #include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/scheduled.h"
 

@@ -7,7 +7,7 @@
 #include "plan/report.h"
 
 /*
- * Runs it and reads its report; as fleet_bench (deployer/bench.h). Ranks that did not run on as many nodes as were asked
+ * Runs it and reads its report; as fleet_bench (deployer/bench/bench.h). Ranks that did not run on as many nodes as were asked
  * for are ERROR_VERDICT, too.
  */
 int bench_on(struct run_on *on, const char *const *arguments, struct report *report,

@@ -11,9 +11,9 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/bench.h"
-#include "deployer/bench_history.h"
-#include "deployer/claim.h"
+#include "deployer/bench/bench.h"
+#include "deployer/bench/bench_history.h"
+#include "deployer/bringup/claim.h"
 #include "deployer/probe.h"
 #include "plan/gpu_wish.h"
 #include "resolver/links/expectation.h"
@@ -243,12 +243,13 @@ static void bench_fill_launchers(const char *name, struct str *out)
 static void bench_look_for_others(struct stages *s, int *held)
 {
 	struct error busy = {0};
+	const char *job;
 
 	if (file_lock(cluster_state_path(&s->cluster, "bench.lock", s->arena), held, &busy) < 0)
 		log_warn(
 			"another bench of this cluster runs: where both have the same hosts, both measure too little");
 	busy = (struct error){0};
-	if (stage_no_jobs(s, &busy) < 0)
+	if (stage_running_job(s, s->arena, &job, &busy) == 0 && job)
 		log_warn(
 			"a job runs on this cluster ('ringup ps'): on its hosts this measures too little");
 }

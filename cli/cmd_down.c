@@ -7,15 +7,16 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/claim.h"
-#include "deployer/history.h"
-#include "deployer/operate.h"
-#include "deployer/placed.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/records/history.h"
+#include "deployer/bringup/operate.h"
+#include "deployer/records/placed.h"
 
 #include <unistd.h>
 
 struct options {
-	bool purge, take_over, force;
+	bool purge, take_over;
+	struct job_care care;
 	struct words hosts;
 };
 
@@ -24,8 +25,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, purge)},
 	{0, "take-over", NULL, "remove what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
-	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
-	 offsetof(struct options, force)},
+	JOB_CARE_OPTIONS(struct options, care),
 	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
@@ -71,8 +71,7 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 	struct stages s;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0 || stage_hold_idle(&s, &o->care, &lock, err) < 0 ||
 	    stage_choose_departed(&s, arguments, &is_departed, err) < 0 ||
 	    (!is_departed && stage_choose(&s, &o->hosts, arguments, err) < 0))
 		return -1;

@@ -4,8 +4,8 @@
 
 #include "core/foreign.h"
 #include "core/json.h"
-#include "deployer/claim.h"
-#include "deployer/operate.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/bringup/operate.h"
 #include "plan/host_set.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/term.h"
-#include "deployer/history.h"
+#include "deployer/records/history.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/foreign.h"
-#include "deployer/claim.h"
-#include "deployer/operate.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/bringup/operate.h"
 #include "deployer/scheduler/scheduled.h"
 
 #include <stdlib.h>

@@ -6,19 +6,18 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "deployer/claim.h"
-#include "deployer/history.h"
-#include "deployer/mesh.h"
-#include "deployer/replace.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/records/history.h"
+#include "deployer/bringup/mesh.h"
+#include "deployer/container/replace.h"
 
 struct options {
-	bool force;
+	struct job_care care;
 	struct words hosts;
 };
 
 static const struct opt options[] = {
-	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
-	 offsetof(struct options, force)},
+	JOB_CARE_OPTIONS(struct options, care),
 	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
@@ -64,8 +63,8 @@ static int restart_run(struct context *ctx, void *values, const char *const *arg
 	struct stages s;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0 || stage_select(&s, &o->hosts, arguments, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_hold_idle(&s, &o->care, &lock, err) < 0 ||
+	    stage_select(&s, &o->hosts, arguments, err) < 0)
 		return -1;
 	if (stage_has_containers(&s)) {
 		rc = restart_all(&s, err);

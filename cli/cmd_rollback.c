@@ -10,8 +10,8 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "deployer/bringup.h"
-#include "deployer/history.h"
+#include "deployer/bringup/bringup.h"
+#include "deployer/records/history.h"
 #include "plan/lock.h"
 #include "registry-client/manifest.h"
 
@@ -19,14 +19,13 @@
 #include <string.h>
 
 struct options {
-	bool force;
+	struct job_care care;
 	int rolling;
 };
 
 static const struct opt options[] = {
 	ROLLING_OPTION(struct options, rolling),
-	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
-	 offsetof(struct options, force)},
+	JOB_CARE_OPTIONS(struct options, care),
 	OPT_END,
 };
 
@@ -177,8 +176,8 @@ static int rollback_run(struct context *ctx, void *values, const char *const *ar
 	struct stages s;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || (!o->force && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0 || rollback_find(&s, arguments[0], &r, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || stage_hold_idle(&s, &o->care, &lock, err) < 0 ||
+	    rollback_find(&s, arguments[0], &r, err) < 0)
 		return -1;
 	rc = stage_meet_hosts(&s, false, err);
 	if (rc == 0)

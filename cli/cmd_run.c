@@ -14,10 +14,10 @@
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/term.h"
-#include "deployer/job/input.h"
-#include "deployer/job/keyboard.h"
+#include "deployer/job/console/input.h"
+#include "deployer/job/console/keyboard.h"
 #include "deployer/job/run.h"
-#include "deployer/job/sync.h"
+#include "deployer/job/sync/sync.h"
 #include "deployer/launcher/launcher.h"
 
 #include <string.h>
@@ -73,8 +73,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, on)},
 	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
 	 offsetof(struct options, nodes)},
-	{0, "kind", "KIND",
-	 "with --on: what the job becomes there; 'ringup help export' lists the kinds", OPT_TEXT,
+	{0, "kind", "KIND", "with --on: what it becomes there, of 'ringup help export'", OPT_TEXT,
 	 offsetof(struct options, kind)},
 	{'s', "set", "NAME=VALUE",
 	 "with --on: a setting of 'ringup help export'; may be given again", OPT_LIST,
@@ -376,7 +375,7 @@ static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 static int job_start_leased(struct job *job, const char *const *command, struct error *err)
 {
 	struct stages *s = job->stages;
-	_cleanup_(fd_close) int lock = -1;
+	_cleanup_(fd_close) int lock = -1, cluster = -1;
 	_cleanup_(str_release) struct str line = STR_INIT;
 	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
 				    .is_colored = log_color() && term_is_tty(stdout)};
@@ -399,10 +398,14 @@ static int job_start_leased(struct job *job, const char *const *command, struct 
 					  .pid = getpid(),
 					  .is_local = job->options->local};
 	interrupt_keep(keyboard_restore);
-	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
+	/* (a job that starts again is one that whoever holds the cluster waits for) */
+	if ((!job->options->local && !job->before.name &&
+	     stage_hold_for_job(s, &cluster, err) < 0) ||
+	    job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
 		return -1;
+	fd_close(&cluster);
 	job_conclude_before(job, job->record.name);
 	job->wish.name = job->record.name;
 	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,

@@ -20,7 +20,8 @@
 #include <time.h>
 
 struct options {
-	bool dry_run, take_over, force, watch;
+	bool dry_run, take_over, watch;
+	struct job_care care;
 	int rolling, min_hosts, retries, every_s, repairs;
 	struct words allow, hosts;
 	struct limit_options limits;
@@ -32,8 +33,7 @@ static const struct opt options[] = {
 	{0, "take-over", NULL, "replace what somebody else started under this name on the hosts",
 	 OPT_FLAG, offsetof(struct options, take_over)},
 	ROLLING_OPTION(struct options, rolling),
-	{0, "force", NULL, "also while a job runs on the cluster", OPT_FLAG,
-	 offsetof(struct options, force)},
+	JOB_CARE_OPTIONS(struct options, care),
 	{0, "min-hosts", "N", "N hosts are enough: change nothing when fewer can be used", OPT_INT,
 	 offsetof(struct options, min_hosts)},
 	{0, "retry", "N", "try the hosts that failed N more times, after 2, 4, 8 ... seconds",
@@ -329,8 +329,8 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 	    stage_ask_only(&s, &o->hosts, arguments, err) < 0 ||
 	    limits_of(&o->limits, &s.cluster, &s.limits, err) < 0 ||
 	    stage_check_jobs(&s, err) < 0 ||
-	    (!o->force && !o->dry_run && stage_no_jobs(&s, err) < 0) ||
-	    stage_hold(&s, &lock, err) < 0)
+	    (o->dry_run ? stage_hold(&s, &lock, err) : stage_hold_idle(&s, &o->care, &lock, err)) <
+		    0)
 		return -1;
 	s.allow = o->allow;
 	rc = up_tries(&s, o, err);

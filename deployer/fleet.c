@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/pool.h"
-#include "deployer/placed.h"
+#include "deployer/records/placed.h"
 #include "deployer/ssh/reach.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "core/progress.h"
 #include "deployer/engine/engine.h"
-#include "deployer/owner.h"
+#include "deployer/records/owner.h"
 #include "deployer/ssh/ssh.h"
 #include "plan/cluster.h"
 #include "plan/facts.h"

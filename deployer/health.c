@@ -3,7 +3,7 @@
 
 #include "core/quote.h"
 #include "deployer/remote.h"
-#include "deployer/visit.h"
+#include "deployer/bringup/visit.h"
 
 #include <stdlib.h>
 #include <string.h>

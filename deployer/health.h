@@ -5,7 +5,7 @@
 #ifndef DEPLOYER_HEALTH_H
 #define DEPLOYER_HEALTH_H
 
-#include "deployer/bringup.h"
+#include "deployer/bringup/bringup.h"
 
 enum health_sshd {
 	HEALTH_SSHD_UNKNOWN, /* not asked, or the host has no ssh-keyscan */

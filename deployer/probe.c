@@ -5,7 +5,7 @@
 #include "core/json.h"
 #include "core/quote.h"
 #include "deployer/address.h"
-#include "deployer/ports.h"
+#include "deployer/bringup/ports.h"
 #include "deployer/remote.h"
 #include "plan/arch.h"
 

@@ -2,7 +2,7 @@
 /*
  * serve.h - the files of a private registry: the real Distribution server with a CA, a certificate
  * and one user of its own, deletes allowed, abandoned uploads cleared. Who starts it, where and how
- * is deployer/registry_host.h.
+ * is deployer/registry/registry_host.h.
  *
  * All is made in one folder on this machine, which is never the server's own: ca.pem, ca.key,
  * password and htpasswd, server.pem and server.key, config.yml, and registry.json, which says what

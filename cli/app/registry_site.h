@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * registry_site.h - the private registry that 'ringup registry' is about: its files here
- * (registry-client/serve.h) joined with the machine that it runs on (deployer/registry_host.h).
+ * (registry-client/serve.h) joined with the machine that it runs on (deployer/registry/registry_host.h).
  *
  * Port 5000 is the first registry of a machine; another port is another registry, with a folder,
  * unit and container of its own.
@@ -10,7 +10,7 @@
 #define CLI_APP_REGISTRY_SITE_H
 
 #include "cli/app/command.h"
-#include "deployer/registry_host.h"
+#include "deployer/registry/registry_host.h"
 #include "registry-client/registry.h"
 #include "registry-client/serve.h"
 

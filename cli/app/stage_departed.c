@@ -2,7 +2,7 @@
 #include "cli/app/stage_departed.h"
 
 #include "core/log.h"
-#include "deployer/placed.h"
+#include "deployer/records/placed.h"
 #include "deployer/probe.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
-#include "deployer/gpus.h"
+#include "deployer/container/gpus.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/probe.h"
 #include "plan/host_set.h"

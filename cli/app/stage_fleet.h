@@ -4,7 +4,7 @@
 #define CLI_APP_STAGE_FLEET_H
 
 #include "cli/app/stages.h"
-#include "deployer/bringup.h"
+#include "deployer/bringup/bringup.h"
 
 #include <stdio.h>
 

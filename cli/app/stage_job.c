@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,20 +165,75 @@ int stage_check_jobs(const struct stages *s, struct error *err)
 	return 0;
 }
 
-int stage_no_jobs(struct stages *s, struct error *err)
+int stage_running_job(const struct stages *s, struct arena *arena, const char **name,
+		      struct error *err)
 {
 	struct job_record *list;
 	size_t count;
 
-	if (job_records_list(&s->cluster, s->arena, &list, &count, err) < 0)
+	*name = NULL;
+	if (job_records_list(&s->cluster, arena, &list, &count, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && !*name; i++)
 		if (!*list[i].ended && !list[i].is_local && job_is_alive(&list[i]))
-			return error_set(
-				err, ERROR_FAILED,
-				"the job '%s' runs on this cluster; end it first (ringup stop %s), or give --force",
-				list[i].name, list[i].name);
+			*name = list[i].name;
 	return 0;
+}
+
+static int drain_jobs(const struct stages *s, struct error *err)
+{
+	_cleanup_(str_release) struct str waits_for = STR_INIT;
+	const char *name = NULL;
+	int rc;
+
+	do {
+		_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+
+		rc = stage_running_job(s, &arena, &name, err);
+		if (rc == 0 && name && strcmp(name, waits_for.text ? waits_for.text : "") != 0) {
+			log_info("waits until the job '%s' has ended; 'ringup logs %s' shows it, "
+				 "'ringup stop %s' ends it",
+				 name, name, name);
+			str_clear(&waits_for);
+			str_add(&waits_for, name);
+		}
+		if (rc == 0 && name) {
+			poll(NULL, 0, INTERRUPT_POLL_MSEC);
+			rc = interrupt_check(err);
+		}
+	} while (rc == 0 && name);
+	return rc;
+}
+
+int stage_hold_idle(struct stages *s, const struct job_care *care, int *lock, struct error *err)
+{
+	const char *name;
+
+	if (care->force && care->drain)
+		return error_set(
+			err, ERROR_USAGE,
+			"--drain waits for jobs and --force ends them: give one of the two");
+	if (stage_hold(s, lock, err) < 0)
+		return -1;
+	if (care->force)
+		return 0;
+	if (care->drain)
+		return drain_jobs(s, err);
+	if (stage_running_job(s, s->arena, &name, err) < 0)
+		return -1;
+	return !name ? 0
+		     : error_set(
+			       err, ERROR_FAILED,
+			       "the job '%s' runs on this cluster; end it first (ringup stop %s), "
+			       "wait for it by --drain, or give --force",
+			       name, name);
+}
+
+int stage_hold_for_job(struct stages *s, int *lock, struct error *err)
+{
+	if (stage_state(s, err) < 0)
+		return -1;
+	return file_lock_shared(cluster_state_path(&s->cluster, "lock", s->arena), lock, err);
 }
 
 /*

@@ -41,7 +41,32 @@ const char *const *stage_job_command(const struct stages *stages, const struct c
 /* Fails when a job of cluster.yaml names a launcher or a host that there is not. */
 int stage_check_jobs(const struct stages *stages, struct error *err);
 
-/* Fails when a job of this cluster runs, and names it. */
-int stage_no_jobs(struct stages *stages, struct error *err);
+/* The name of a job that runs on this cluster, in the arena, or NULL. */
+int stage_running_job(const struct stages *stages, struct arena *arena, const char **name,
+		      struct error *err);
+
+/* What a command that changes containers does while jobs run in them: neither, it refuses and names one. */
+struct job_care {
+	bool force; /* the jobs end with their containers */
+	bool drain; /* it waits until they have ended */
+};
+
+/* The two options in a table; `care` is a struct job_care of TYPE. */
+#define JOB_CARE_OPTIONS(TYPE, care)                                                      \
+	{0,	   "force",                                                               \
+	 NULL,	   "also while a job runs on the cluster",                                \
+	 OPT_FLAG, offsetof(TYPE, care) + offsetof(struct job_care, force)},              \
+	{                                                                                 \
+		0, "drain", NULL,                                                         \
+			"let no new job start, and wait until those that run have ended", \
+			OPT_FLAG, offsetof(TYPE, care) + offsetof(struct job_care, drain) \
+	}
+
+/* Takes the cluster's lock as stage_hold does. Then no job starts, and none runs, unless it is to be ended. */
+int stage_hold_idle(struct stages *stages, const struct job_care *care, int *lock,
+		    struct error *err);
+
+/* For a job that starts: no other ringup changes the cluster until *lock is closed. Jobs do not exclude each other. */
+int stage_hold_for_job(struct stages *stages, int *lock, struct error *err);
 
 #endif

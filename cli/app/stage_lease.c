@@ -2,7 +2,7 @@
 #include "cli/app/stage_lease.h"
 
 #include "cli/app/stage_fleet.h"
-#include "deployer/claim.h"
+#include "deployer/bringup/claim.h"
 
 #include <string.h>
 

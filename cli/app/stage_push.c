@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/progress.h"
-#include "deployer/images.h"
+#include "deployer/container/images.h"
 #include "deployer/ssh/tcp.h"
 #include "plan/lock.h"
 #include "registry-client/manifest.h"

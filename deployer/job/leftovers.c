@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/job/leftovers.h"
 
-#include "deployer/claim.h"
+#include "deployer/bringup/claim.h"
 #include "deployer/job/talk.h"
-#include "deployer/operate.h"
+#include "deployer/bringup/operate.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "deployer/job/ignore.h"
+#include "deployer/job/sync/ignore.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "core/digest.h"
 #include "deployer/engine/engine.h"
-#include "deployer/gpus.h"
+#include "deployer/container/gpus.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/job/input.h"
+#include "deployer/job/console/input.h"
 #include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
 #include "deployer/job/versions.h"

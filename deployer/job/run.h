@@ -12,7 +12,7 @@
 #ifndef DEPLOYER_JOB_RUN_H
 #define DEPLOYER_JOB_RUN_H
 
-#include "deployer/job/output.h"
+#include "deployer/job/console/output.h"
 #include "deployer/job/plan.h"
 #include "deployer/job/verdict.h"
 

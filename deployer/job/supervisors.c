@@ -3,8 +3,8 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "deployer/claim.h"
-#include "deployer/operate.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/bringup/operate.h"
 
 #include <errno.h>
 #include <fcntl.h>

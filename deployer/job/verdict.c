@@ -3,8 +3,8 @@
 
 #include "core/clock.h"
 #include "core/log.h"
-#include "deployer/job/kernel_log.h"
-#include "deployer/job/output.h"
+#include "deployer/diagnosis/kernel_log.h"
+#include "deployer/job/console/output.h"
 
 #include <signal.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef DEPLOYER_JOB_VERDICT_H
 #define DEPLOYER_JOB_VERDICT_H
 
-#include "deployer/diagnosis.h"
+#include "deployer/diagnosis/diagnosis.h"
 #include "deployer/fleet.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "deployer/job/versions.h"
 
 #include "core/foreign.h"
-#include "deployer/host_stack.h"
+#include "deployer/bringup/host_stack.h"
 #include "deployer/launcher/launcher.h"
 #include "deployer/remote.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/launcher.h"
 
-#include "deployer/gpus.h"
+#include "deployer/container/gpus.h"
 #include "deployer/launcher/own_words.h"
-#include "deployer/operate.h"
+#include "deployer/bringup/operate.h"
 
 #include <openssl/rand.h>
 #include <stdatomic.h>

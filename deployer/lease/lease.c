@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/lease/lease.h"
 
-#include "deployer/gpus.h"
+#include "deployer/container/gpus.h"
 #include "deployer/remote.h"
 
 #include <stdlib.h>

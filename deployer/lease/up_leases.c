@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/lease/up_leases.h"
 
-#include "deployer/gpus.h"
+#include "deployer/container/gpus.h"
 #include "deployer/lease/lease.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "core/term.h"
 #include "deployer/export/export.h"
-#include "deployer/job/output.h"
+#include "deployer/job/console/output.h"
 #include "deployer/job/verdict.h"
 #include "deployer/scheduler/scheduler.h"
 #include "deployer/scheduler/stream.h"

@@ -374,12 +374,12 @@ int folder_list(const char *path, const char *suffix, struct arena *arena, const
 	return 0;
 }
 
-int file_lock(const char *path, int *fd, struct error *err)
+static int lock_at_once(const char *path, int how, int *fd, struct error *err)
 {
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (*fd < 0)
 		return error_errno(err, "cannot open the lock file %s", path);
-	if (flock(*fd, LOCK_EX | LOCK_NB) < 0) {
+	if (flock(*fd, how | LOCK_NB) < 0) {
 		fd_close(fd);
 		return error_set(
 			err, ERROR_FAILED,
@@ -387,6 +387,16 @@ int file_lock(const char *path, int *fd, struct error *err)
 			path);
 	}
 	return 0;
+}
+
+int file_lock(const char *path, int *fd, struct error *err)
+{
+	return lock_at_once(path, LOCK_EX, fd, err);
+}
+
+int file_lock_shared(const char *path, int *fd, struct error *err)
+{
+	return lock_at_once(path, LOCK_SH, fd, err);
 }
 
 int folder_lock(const char *path)

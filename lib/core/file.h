@@ -95,6 +95,9 @@ int folder_list(const char *path, const char *suffix, struct arena *arena, const
  */
 int file_lock(const char *path, int *fd, struct error *err);
 
+/* The same, beside others that hold it by this function. */
+int file_lock_shared(const char *path, int *fd, struct error *err);
+
 /*
  * Waits for an exclusive lock on a folder, which lasts until the descriptor is closed. Use it only
  * for short changes. Returns -1, without an error, when the file system has no locks or Ctrl-C ended

@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/foreign.h"
-#include "deployer/diagnosis.h"
+#include "deployer/diagnosis/diagnosis.h"
 
 static void check_shown(const char *text)
 {

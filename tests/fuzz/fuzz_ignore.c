@@ -2,7 +2,7 @@
 /* Patterns of .ringupignore, and behind a NUL the path that they are asked about. */
 #include "tests/fuzz/fuzz.h"
 
-#include "deployer/job/ignore.h"
+#include "deployer/job/sync/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "core/foreign.h"
-#include "deployer/owner.h"
+#include "deployer/records/owner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

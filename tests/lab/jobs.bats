@@ -389,6 +389,41 @@ role() {
 	job_left_nothing
 }
 
+@test "up --drain waits until the jobs have ended, and lets no other start" {
+	local name pid
+	run ringup up --drain --force
+	[ "$status" = 2 ]
+	name=$(ringup run -d -- sh -c "while ! [ -e $LAB/go ]; do sleep 0.1; done" 3>&- 4>&-)
+	ringup up --drain >drain.out 2>&1 3>&- 4>&- &
+	pid=$!
+	note_pid "$pid"
+	wait_for 20 grep -q "waits until the job '$name' has ended" drain.out
+	run ringup run -- true
+	[ "$status" = 1 ]
+	[[ $output == *"another ringup is at work on this cluster"* ]]
+	kill -0 "$pid"
+	touch go
+	wait "$pid"
+	ringup run -- true
+	rm go drain.out
+}
+
+@test "up --drain ends with Ctrl-C, and nothing is changed" {
+	local name pid status=0
+	name=$(ringup run -d -- sh -c "exec $MARK 1000" 3>&- 4>&-)
+	ringup up --drain >drain.out 2>&1 3>&- 4>&- &
+	pid=$!
+	note_pid "$pid"
+	wait_for 20 grep -q "waits until the job '$name' has ended" drain.out
+	kill -TERM "$pid"
+	wait "$pid" || status=$?
+	cat drain.out
+	[ "$status" = 130 ]
+	ringup ps | grep -q "$name .*running"
+	ringup -q stop "$name"
+	rm drain.out
+}
+
 @test "a failure that is known: the cause and what to do" {
 	# shellcheck disable=SC2016
 	job -- python3 -c "

@@ -3,7 +3,7 @@
 #include "tests/unit/deployer/fleet_support.h"
 
 #include "core/str.h"
-#include "deployer/allowed.h"
+#include "deployer/container/allowed.h"
 #include "deployer/remote.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})

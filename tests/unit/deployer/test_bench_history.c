@@ -2,7 +2,7 @@
 /* How a run of the worker compares with those before it, and which ones are kept. */
 #include "tests/unit/support.h"
 
-#include "deployer/bench_history.h"
+#include "deployer/bench/bench_history.h"
 
 #define WEEK_AGO "2026-11-18T12:00:00Z"
 

@@ -2,7 +2,7 @@
 /* Engine records, and one host's container as words. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/container.h"
+#include "deployer/container/container.h"
 
 #define IMAGE "10.0.0.1:5000/lab/train@sha256:0123"
 

@@ -7,7 +7,7 @@
 
 #include "core/str.h"
 #include "core/table.h"
-#include "deployer/diagnosis.h"
+#include "deployer/diagnosis/diagnosis.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* The GPUs that hosts give: which hosts cannot, with the cause and the way out, and how many ranks there are. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/gpus.h"
+#include "deployer/container/gpus.h"
 #include "deployer/launcher/launcher.h"
 
 #define DOCKER "container: {engine: docker}\n"

@@ -2,7 +2,7 @@
 /* The history: what is noted and what is not, how many are kept, and what a rollback goes back to. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/history.h"
+#include "deployer/records/history.h"
 
 #define YAML "name: lab\nhosts: [a, b]\ncontainer: {engine: docker}\n"
 

@@ -2,7 +2,7 @@
 /* What a host without containers has, against what the lock names. */
 #include "tests/unit/support.h"
 
-#include "deployer/host_stack.h"
+#include "deployer/bringup/host_stack.h"
 
 static void test_differences(void **state)
 {

@@ -2,7 +2,7 @@
 /* What .ringupignore leaves out; git check-ignore says the same. */
 #include "tests/unit/support.h"
 
-#include "deployer/job/ignore.h"
+#include "deployer/job/sync/ignore.h"
 
 static bool leaves_out(struct scratch *s, const char *patterns, const char *path, bool is_folder)
 {

@@ -2,7 +2,7 @@
 /* A training job: what supervisors say, where the ranks go, and what each launcher starts. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/job/keyboard.h"
+#include "deployer/job/console/keyboard.h"
 #include "deployer/job/talk.h"
 #include "deployer/job/versions.h"
 #include "deployer/launcher/launcher.h"

@@ -3,8 +3,8 @@
 #include "tests/unit/deployer/fleet_support.h"
 
 #include "core/proc.h"
-#include "deployer/keys.h"
-#include "deployer/parcel.h"
+#include "deployer/bringup/keys.h"
+#include "deployer/container/parcel.h"
 
 #include <sys/stat.h>
 

@@ -3,7 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "deployer/job/listing.h"
-#include "deployer/job/sync.h"
+#include "deployer/job/sync/sync.h"
 
 #include <fcntl.h>
 #include <sys/time.h>

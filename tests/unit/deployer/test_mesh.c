@@ -5,7 +5,7 @@
  */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/mesh.h"
+#include "deployer/bringup/mesh.h"
 
 #define YAML "name: lab\nhosts: [node01, {address: 10.0.0.2, name: node02}, node03]\n"
 

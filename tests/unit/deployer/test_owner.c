@@ -3,9 +3,9 @@
 #include "tests/unit/deployer/fleet_support.h"
 
 #include "core/private.h"
-#include "deployer/claim.h"
-#include "deployer/container.h"
-#include "deployer/operate.h"
+#include "deployer/bringup/claim.h"
+#include "deployer/container/container.h"
+#include "deployer/bringup/operate.h"
 #include "deployer/probe.h"
 
 #include <sys/stat.h>

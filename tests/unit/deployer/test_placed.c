@@ -2,7 +2,7 @@
 /* .ringup/hosts.json: hosts that were taken out of cluster.yaml are still known. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/placed.h"
+#include "deployer/records/placed.h"
 
 #define THREE "name: lab\nhosts: [a, {address: 10.0.0.2, name: b, user: bob, port: 2222}, c]\n"
 

@@ -2,8 +2,8 @@
 /* Which port the sshd of each container gets, from what ss says on its host. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/placed.h"
-#include "deployer/ports.h"
+#include "deployer/records/placed.h"
+#include "deployer/bringup/ports.h"
 
 #define AUTO "name: lab\nhosts: [10.0.0.1, 10.0.0.2]\ncontainer: {sshd_port: auto}\n"
 #define FIXED "name: lab\nhosts: [10.0.0.1]\ncontainer: {sshd_port: 9435}\n"

@@ -2,9 +2,9 @@
 /* How a registry of ours is to run, its unit, its container, and its address. */
 #include "tests/unit/deployer/fleet_support.h"
 
-#include "deployer/registry_host.h"
+#include "deployer/registry/registry_host.h"
 #include "registry-client/serve.h"
-#include "deployer/registry_unit.h"
+#include "deployer/registry/registry_unit.h"
 
 static struct registry_host host_with(const char *engine)
 {

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/bringup/claim.h"
+
+#include "core/log.h"
+#include "core/quote.h"
+#include "deployer/probe.h"
+#include "deployer/remote.h"
+
+#include <string.h>
+
+#define CLAIM_COMMAND "ringup up --take-over (or ringup down --take-over)"
+
+/* What of the host's is somebody else's, and whose; NULL when nothing is. */
+static const char *claim_of_another(struct member *m, const struct owner **owner)
+{
+	const struct host_state *state = &m->state;
+	const struct owner *own = &m->fleet->owner;
+	bool has_container = *state->container_id;
+
+	if (has_container && !owner_is(&state->container_owner, own)) {
+		*owner = &state->container_owner;
+		return arena_printf(&m->arena, "the container %s", m->fleet->container);
+	}
+	/* a container of ours says whose files without an owner are */
+	if (owner_is(&state->owner, own) || (!*state->owner.id && (has_container || !*state->mesh)))
+		return NULL;
+	*owner = &state->owner;
+	return arena_printf(&m->arena, "the cluster '%s'", m->fleet->cluster->name);
+}
+
+int member_check_owner(struct member *m, struct error *err)
+{
+	const struct owner *owner;
+	const char *thing = claim_of_another(m, &owner);
+
+	if (!thing)
+		return 0;
+	if (!m->fleet->takes_over)
+		return owner_refuse(m->host->name, thing, owner, CLAIM_COMMAND, err);
+	log_warn("%s: takes over %s: %s", m->host->name, thing,
+		 *owner->id ? owner_story(owner, &m->arena) : "it names no owner");
+	return 0;
+}
+
+static int claim_check_one(struct member *m, void *arg, struct error *err)
+{
+	(void)arg;
+	return member_check_owner(m, err);
+}
+
+void fleet_check_owner(struct fleet *fleet)
+{
+	fleet_each(fleet, claim_check_one, NULL);
+}
+
+int member_ask_owner(struct member *m, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
+	struct words state = WORDS_INIT(&m->arena), words = WORDS_INIT(&m->arena);
+	_cleanup_(str_release) struct str line = STR_INIT;
+	struct ssh_command command = {0};
+
+	engine_expand(m->engine->state, values, &state);
+	quote_words(&line, state.list);
+	if (remote_script("owner", WORDS(m->fleet->cluster->name, m->engine->name, line.text),
+			  &words, err) < 0 ||
+	    member_connect(m, err) < 0)
+		return -1;
+	command.words = words.list;
+	if (ssh_check(m->ssh, &command, "cannot ask for the cluster's owner", &result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	probe_read_state(m, result.out.text);
+	return member_check_owner(m, err);
+}
+
+int member_refuse_files(struct member *m, const char *said, struct error *err)
+{
+	owner_parse(said, "owner_", &m->arena, &m->state.owner);
+	return owner_refuse(m->host->name,
+			    arena_printf(&m->arena, "the cluster '%s'", m->fleet->cluster->name),
+			    &m->state.owner, CLAIM_COMMAND, err);
+}

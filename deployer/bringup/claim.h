@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* claim.h - whether the container and the files on a host are this cluster's (owner.h). */
+#ifndef DEPLOYER_BRINGUP_CLAIM_H
+#define DEPLOYER_BRINGUP_CLAIM_H
+
+#include "deployer/fleet.h"
+
+/*
+ * Fails every probed member whose container or folder is somebody else's; the error says whose. With
+ * fleet->takes_over it warns instead.
+ */
+void fleet_check_owner(struct fleet *fleet);
+
+/* The same for one member whose state is known. */
+int member_check_owner(struct member *member, struct error *err);
+
+/*
+ * For commands that do not probe: asks the host for the owner, and checks it. Fills the owners, the
+ * container's id and the folder in member->state.
+ */
+int member_ask_owner(struct member *member, struct error *err);
+
+/* The error for files that somebody else claimed meanwhile: `said` is what receive.sh printed. */
+int member_refuse_files(struct member *member, const char *said, struct error *err);
+
+#endif

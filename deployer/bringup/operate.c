@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Work on a running cluster: take it down, read its logs, run words in it. */
+#include "deployer/bringup/operate.h"
+
+#include "deployer/bringup/bringup.h"
+
+#include "deployer/container/container.h"
+#include "deployer/container/images.h"
+#include "deployer/records/journal.h"
+#include "deployer/lease/up_leases.h"
+#include "deployer/remote.h"
+#include "deployer/container/replace.h"
+
+#include <string.h>
+
+#define DOWN_TIMEOUT_S 180
+
+/* What an interrupted `up` may have set aside. Only this cluster's folder can have led to it. */
+static int operate_remove_aside(struct member *m, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const struct engine_value values[] = {{"container", replace_aside_name(m), NULL}, {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
+
+	if (!m->engine->has_containers || !*m->state.mesh)
+		return 0;
+	engine_expand(m->engine->remove, values, &words);
+	command.words = words.list;
+	/* mostly there is none, which the engine may call an error */
+	return ssh_run(m->ssh, &command, &result, err);
+}
+
+static int operate_remove_container(struct member *m, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct ssh_command command = {.timeout_s = DOWN_TIMEOUT_S};
+
+	if (operate_remove_aside(m, err) < 0)
+		return -1;
+	if (!*m->state.container_id)
+		return 0;
+	command.words = container_remove_words(m);
+	m->changed = true;
+	if (ssh_check(m->ssh, &command, "cannot remove the container", &result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	journal_add(m, "remove", m->state.container_id);
+	return member_give_up(m, err);
+}
+
+static int purge(struct member *m, struct error *err)
+{
+	const struct cluster *cluster = m->fleet->cluster;
+	const char *ca = "";
+	struct words words = WORDS_INIT(&m->arena);
+	int rc;
+
+	if (*m->engine->trust_folder && *cluster->registry.address)
+		ca = arena_printf(&m->arena, "%s/%s/ca.crt", m->engine->trust_folder,
+				  cluster->registry.address);
+	if (remote_script("purge", WORDS(m->state.folder, ca), &words, err) < 0)
+		return -1;
+	m->changed = true;
+	rc = member_check(m, words.list, "cannot remove all of the cluster's files", err);
+	member_remove_images(m);
+	return rc;
+}
+
+static int down_one(struct member *m, void *arg, struct error *err)
+{
+	const bool *with_purge = arg;
+	struct progress_step *step = progress_begin(m->host->name, "");
+	struct error ignored = {0};
+	int rc = operate_remove_container(m, err);
+
+	/* keys go also when something else stays; the first error is told */
+	if (*with_purge && purge(m, rc == 0 ? err : &ignored) < 0)
+		rc = -1;
+	progress_end(step, rc == 0, "%s",
+		     rc < 0	   ? "failed"
+		     : *with_purge ? "down, nothing left"
+				   : "down");
+	return rc;
+}
+
+void fleet_down(struct fleet *fleet, bool with_purge)
+{
+	fleet_each(fleet, down_one, &with_purge);
+}
+
+int member_logs(struct member *m, int tail, struct proc_result *result, struct error *err)
+{
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL},
+					      {"tail", arena_printf(&m->arena, "%d", tail), NULL},
+					      {0}};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
+
+	if (!m->engine->has_containers)
+		return error_set(err, ERROR_FAILED, "%s: there is no container with engine %s",
+				 m->host->name, m->engine->name);
+	engine_expand(m->engine->logs, values, &words);
+	command.words = words.list;
+	if (member_connect(m, err) < 0)
+		return -1;
+	if (ssh_check(m->ssh, &command, "cannot read the container's log", result, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	return 0;
+}
+
+static const char *const *words_inside(struct member *m, const char *const *pattern,
+				       const char *const *words)
+{
+	const struct engine_value values[] = {{"container", m->fleet->container, NULL}, {0}};
+	struct words all = WORDS_INIT(&m->arena);
+
+	engine_expand(pattern, values, &all);
+	words_add_all(&all, words);
+	return all.list;
+}
+
+const char *const *member_exec_words(struct member *m, const char *const *words)
+{
+	return words_inside(m, m->engine->exec, words);
+}
+
+const char *const *member_talk_words(struct member *m, const char *const *words)
+{
+	return words_inside(m, m->engine->talk, words);
+}
+
+const char *const *member_guarded_words(struct member *m, const char *const *words)
+{
+	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
+	struct words guarded = WORDS_INIT(&m->arena);
+
+	if (strcmp(m->fleet->cluster->image.base, "scratch") == 0)
+		return member_exec_words(m, words);
+	words_addf(&guarded, "%sringup-job",
+		   engine_expand_word(m->engine->program_folder, values, &m->arena));
+	words_add_all(&guarded, WORDS("guard", "--"));
+	words_add_all(&guarded, words);
+	return member_talk_words(m, guarded.list);
+}
+
+static int operate_run(struct member *m, const char *const *words, int timeout_s,
+		       struct proc_result *result, struct error *err)
+{
+	struct ssh_command command = {.words = words, .holds_input = true, .timeout_s = timeout_s};
+
+	return member_connect(m, err) < 0 ? -1 : ssh_run(m->ssh, &command, result, err);
+}
+
+int member_exec(struct member *m, const char *const *words, int timeout_s,
+		struct proc_result *result, struct error *err)
+{
+	return operate_run(m, member_guarded_words(m, words), timeout_s, result, err);
+}
+
+int member_exec_local(struct member *m, const char *const *words, int timeout_s,
+		      struct proc_result *result, struct error *err)
+{
+	struct words all = WORDS_INIT(&m->arena);
+
+	if (remote_script("on_host", words, &all, err) < 0)
+		return -1;
+	return operate_run(m, all.list, timeout_s, result, err);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/container/gpus.h"
+
+#include "core/log.h"
+#include "core/str.h"
+#include "deployer/engine/engine.h"
+#include "deployer/bringup/operate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GPUS_LOOK_TIMEOUT_S 30
+
+void member_gpu_wish(struct member *m, struct gpu_wish *wish)
+{
+	const char *own = m->host->gpus;
+	struct error ignored = {0};
+
+	/* the text was checked when the file was read */
+	gpu_wish_parse(*own ? own : m->fleet->cluster->container.gpus, &m->arena, wish, &ignored);
+}
+
+static int gpus_check_toolkit(const struct member *m, struct error *err)
+{
+	if (!m->engine->has_containers || *m->facts.runtime_gpu)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: NVIDIA's container toolkit is missing there, so containers cannot get its GPUs: %s; or write gpus: none for this host",
+		m->host->name, m->engine->gpu_toolkit);
+}
+
+static int gpus_check_one(struct member *m, void *arg, struct error *err)
+{
+	const struct facts *f = &m->facts;
+	struct gpu_wish wish;
+
+	(void)arg;
+	member_gpu_wish(m, &wish);
+	if (wish.kind == GPU_NONE)
+		return 0;
+	if (*f->gpu_error)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), or write gpus: none for this host",
+			m->host->name, f->gpu_error);
+	if (gpu_wish_check(&wish, f, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
+	if (!gpu_count(f)) {
+		log_warn(
+			"%s has no GPU: its container gets none; gpus: none says that this is right",
+			m->host->name);
+		return 0;
+	}
+	return gpus_check_toolkit(m, err);
+}
+
+void fleet_check_gpus(struct fleet *fleet, const char *accelerator)
+{
+	if (strcmp(accelerator, "cuda") == 0)
+		fleet_each(fleet, gpus_check_one, NULL);
+}
+
+/* MIG devices share the nodes of their GPUs, so at least one is there. */
+static size_t gpus_nodes_wanted(struct member *m)
+{
+	struct gpu_wish wish;
+
+	member_gpu_wish(m, &wish);
+	for (size_t i = 0; i < wish.count; i++)
+		if (gpu_wish_is_mig(wish.devices[i]))
+			return 1;
+	return gpu_wish_count(&wish, &m->facts);
+}
+
+static int gpus_look_inside(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	size_t wanted = gpus_nodes_wanted(m), seen;
+
+	(void)arg;
+	if (!wanted)
+		return 0;
+	if (member_exec(m,
+			WORDS("sh", "-c",
+			      "[ -e /dev/dxg ] && echo 1000 || ls /dev | grep -c '^nvidia[0-9]'"),
+			GPUS_LOOK_TIMEOUT_S, &result, err) < 0)
+		return -1;
+	seen = strtoul(result.out.text ? result.out.text : "", NULL, 10);
+	if (seen >= wanted)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its container sees %zu of the %zu GPUs that it was to get; look at the log of NVIDIA's container toolkit there, and at 'nvidia-smi' on the host",
+		m->host->name, seen, wanted);
+}
+
+void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator)
+{
+	if (strcmp(accelerator, "cuda") == 0)
+		fleet_each(fleet, gpus_look_inside, NULL);
+}
+
+/* The entry of a ';'-separated list, in the arena; "" when there are fewer. */
+static const char *gpus_entry(const char *list, size_t index, struct arena *arena)
+{
+	for (; *list && index; index--) {
+		list += strcspn(list, ";");
+		list += *list == ';';
+	}
+	return arena_strndup(arena, list, strcspn(list, ";"));
+}
+
+const char *gpus_lost(const struct facts *before, const struct facts *now, struct arena *arena)
+{
+	_cleanup_(str_release) struct str lost = STR_INIT;
+	size_t count = *before->gpu_uuids && *now->gpu_uuids ? gpu_count(before) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *uuid = gpus_entry(before->gpu_uuids, i, arena);
+
+		if (*uuid && !list_has(now->gpu_uuids, uuid, strlen(uuid)))
+			str_addf(&lost, "%sGPU %zu (%s, %s)", lost.length ? ", " : "", i,
+				 gpus_entry(before->gpus, i, arena), uuid);
+	}
+	return arena_strdup(arena, lost.length ? lost.text : "");
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* gpus.h - the GPUs that a host gives to the cluster's containers and ranks. */
+#ifndef DEPLOYER_CONTAINER_GPUS_H
+#define DEPLOYER_CONTAINER_GPUS_H
+
+#include "deployer/fleet.h"
+#include "plan/gpu_wish.h"
+
+/* What the cluster file says: the host's own `gpus`, or else that of the containers. In the member's arena. */
+void member_gpu_wish(struct member *member, struct gpu_wish *wish);
+
+/*
+ * Fails every member that cannot give its GPUs to a CUDA stack: nvidia-smi failed, a GPU that `gpus` names is not
+ * there, or the engine lacks NVIDIA's container toolkit. Warns of hosts without GPUs, whose containers get none.
+ * To be called before the image is built. Does nothing for other accelerators than "cuda".
+ */
+void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
+
+/*
+ * Fails every member whose container does not see the GPUs that it was to get. Device nodes are counted, since every
+ * image can list them; a host with /dev/dxg (WSL) has none and is not judged.
+ */
+void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
+
+/*
+ * Names the GPUs that a host had when it gave the facts `before` and does not have now, "GPU 3 (NVIDIA H100 80GB HBM3,
+ * GPU-...)" with ", " between; "" when there are none. In the arena.
+ */
+const char *gpus_lost(const struct facts *before, const struct facts *now, struct arena *arena);
+
+#endif

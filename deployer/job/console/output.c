@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/job/console/output.h"
+
+#include "core/file.h"
+#include "core/foreign.h"
+#include "core/log.h"
+#include "deployer/job/console/keyboard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TAIL_BYTES 900 /* an error has room for little more */
+#define COLORS 6
+
+static FILE *output_file(const struct job_output *output, const char *name)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", output->folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return fd < 0 ? NULL : fdopen(fd, "a");
+}
+
+int job_output_open(struct job_output *output, const char *folder, int world, struct arena *arena,
+		    struct error *err)
+{
+	output->folder = folder;
+	output->world = world;
+	output->ranks = ARENA_ARRAY(arena, (size_t)world, FILE *);
+	output->line = (struct str)STR_INIT;
+	output->prefix = (struct str)STR_INIT;
+	job_terminal_init(&output->terminal);
+	output->all = output_file(output, "all.log");
+	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
+}
+
+/* The job goes on without a file that cannot be written, and the person is told once. */
+static void output_failed(struct job_output *output)
+{
+	if (!output->has_failed)
+		log_warn("cannot write the job's output in %s: %s; what is kept there is not all",
+			 output->folder, strerror(errno));
+	output->has_failed = true;
+}
+
+static void output_flush(struct job_output *output, FILE *file)
+{
+	if (file && (fflush(file) != 0 || ferror(file)))
+		output_failed(output);
+}
+
+/* The file of a label. NULL when it cannot be written; the others go on. */
+static FILE *output_of(struct job_output *output, const char *label)
+{
+	int rank = job_label_rank(label);
+	FILE **file = rank >= 0 && rank < output->world ? &output->ranks[rank] : &output->launcher;
+	char name[40];
+
+	if (*file)
+		return *file;
+	snprintf(name, sizeof(name), "rank-%d.log", rank);
+	*file = output_file(output, file == &output->launcher ? "launcher.log" : name);
+	if (!*file)
+		output_failed(output);
+	return *file;
+}
+
+/* "[3 node02] ": a rank's colour is that of its number, so that neighbours differ. */
+static void show(struct job_output *output, const struct job_event *event, const char *prefix)
+{
+	int fd = event->is_error ? STDERR_FILENO : STDOUT_FILENO;
+	int rank = job_label_rank(event->label);
+	size_t start;
+
+	str_clear(&output->line);
+	if (output->is_colored)
+		str_addf(&output->line, "\033[%dm%s\033[0m", 31 + (rank + COLORS) % COLORS, prefix);
+	else
+		str_add(&output->line, prefix);
+	start = output->line.length;
+	str_add(&output->line, event->text);
+	foreign_clean(output->line.text + start);
+	output->line.length = start + strlen(output->line.text + start);
+	str_add(&output->line, keyboard_is_raw() ? "\r\n" : "\n");
+	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
+}
+
+/* Bytes of a rank that has a terminal. */
+static void output_add_raw(struct job_output *output, FILE *own, const char *bytes)
+{
+	if (own)
+		fputs_unlocked(bytes, own);
+	if (!output->shows)
+		return;
+	job_terminal_add(&output->terminal, STDOUT_FILENO, bytes, strlen(bytes));
+	job_terminal_flush(&output->terminal); /* who types sees it at once */
+}
+
+/* "[3 node02] ", or "[node02] " without a label. It is good until the next call. */
+static const char *output_prefix(struct job_output *output, const char *label, const char *host)
+{
+	str_clear(&output->prefix);
+	str_add(&output->prefix, "[");
+	str_add(&output->prefix, label);
+	str_add(&output->prefix, *label ? " " : "");
+	str_add(&output->prefix, host);
+	str_add(&output->prefix, "] ");
+	return output->prefix.text;
+}
+
+void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
+{
+	FILE *own = output_of(output, event->label);
+	const char *prefix;
+	bool is_launcher = *event->label == 't';
+
+	if (!is_launcher && job_label_rank(event->label) == output->raw_rank) {
+		output_add_raw(output, own, event->text);
+		return;
+	}
+	prefix = output_prefix(output, is_launcher ? "" : event->label, host);
+	if (own) {
+		if (is_launcher)
+			fputs_unlocked(prefix, own);
+		fputs_unlocked(event->text, own);
+		if (event->is_whole || is_launcher)
+			fputc_unlocked('\n', own);
+	}
+	fputs_unlocked(prefix, output->all);
+	fputs_unlocked(event->text, output->all);
+	fputc_unlocked('\n', output->all);
+	if (output->shows)
+		show(output, event, prefix);
+}
+
+void job_output_flush(struct job_output *output)
+{
+	if (!output->all)
+		return;
+	output_flush(output, output->all);
+	for (int i = 0; i < output->world; i++)
+		output_flush(output, output->ranks[i]);
+	output_flush(output, output->launcher);
+	job_terminal_flush(&output->terminal);
+}
+
+void job_output_close(struct job_output *output)
+{
+	if (!output->all)
+		return;
+	job_output_flush(output);
+	job_terminal_release(&output->terminal);
+	for (int i = 0; i < output->world; i++)
+		file_close(&output->ranks[i]);
+	file_close(&output->launcher);
+	file_close(&output->all);
+	str_release(&output->line);
+	str_release(&output->prefix);
+}
+
+const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena)
+{
+	char *path = rank < 0 ? arena_printf(arena, "%s/launcher.log", folder)
+			      : arena_printf(arena, "%s/rank-%d.log", folder, rank);
+	char bytes[TAIL_BYTES + 1], *start;
+	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	ssize_t got;
+
+	if (size <= 0)
+		return "";
+	got = pread(fd, bytes, TAIL_BYTES, size > TAIL_BYTES ? size - TAIL_BYTES : 0);
+	/* the rest of a line that began before */
+	if (size > TAIL_BYTES && got > 0 && (start = memchr(bytes, '\n', (size_t)got)))
+		memset(bytes, '\n', (size_t)(start - bytes));
+	while (got > 0 && bytes[got - 1] == '\n')
+		got--;
+	if (got <= 0)
+		return "";
+	bytes[got] = '\0';
+	for (start = bytes + got; start > bytes; start--)
+		if (start[-1] == '\n' && --lines == 0)
+			break;
+	return foreign_clean(arena_strdup(arena, start));
+}
