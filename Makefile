@@ -42,7 +42,7 @@ PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
-.PHONY: all deps demo test test-all test-frameworks lint format san tsan bench fuzz install uninstall dist clean help FORCE
+.PHONY: all deps demo test test-all test-frameworks test-kubernetes lint format san tsan bench fuzz install uninstall dist clean help FORCE
 
 all: $(O)/.deps ## build ringup and the worker into build/
 	$(Q)$(MAKE) --no-print-directory programs
@@ -144,6 +144,11 @@ test-all: $(O)/.deps ## all tests that need no GPU: those of 'make test', the lo
 # FRAMEWORKS_CACHE (~/.cache/ringup/frameworks) keeps what was downloaded and built.
 test-frameworks: all ## real training with TensorFlow, Horovod and PyTorch on three hosts, with and without containers
 	$(Q)BUILD="$(O)" TEST_JOBS=2 TEST_TIMEOUT=3600 .ci/test.sh frameworks
+
+# KUBERNETES_CACHE (~/.cache/ringup/kubernetes) keeps the API server, which is built once from Debian's source.
+test-kubernetes: all ## jobs on a real Kubernetes API server, which has stand-ins for its nodes
+	$(Q)tests/kubernetes/apiserver.sh >/dev/null
+	$(Q)BUILD="$(O)" .ci/test.sh kubernetes
 
 lint: $(O)/.deps ## format, layers, lengths, headers alone, shellcheck, banned calls, catalog, both compilers
 	$(Q)$(MAKE) --no-print-directory $(LISTS) $(O)/ringup

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks) under one prove, so that there is one
+# .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks, kubernetes) under one prove, so that there is one
 # total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
 # build); it stands first in PATH. TEST_JOBS files run at once (default: one more than three times the number of
 # processors, since most of them wait most of the time; fewer of the long ones, which compile); those of
@@ -47,13 +47,13 @@ for suite; do
 		done
 		programs+=("${found[@]}")
 		;;
-	cli | lab | long | fault | gpu | frameworks)
+	cli | lab | long | fault | gpu | frameworks | kubernetes)
 		for file in tests/"$suite"/*.bats; do
 			found+=("${file#tests/}")
 		done
 		tests+=("${found[@]}")
 		;;
-	*) die "no suite '$suite'; there are unit, cli, lab, long, fault, gpu, frameworks" ;;
+	*) die "no suite '$suite'; there are unit, cli, lab, long, fault, gpu, frameworks, kubernetes" ;;
 	esac
 	((${#found[@]} > 0)) || die "suite $suite has no files"
 done

@@ -78,6 +78,7 @@ int bench_on(struct run_on *on, const char *const *arguments, struct report *rep
 	struct words words = WORDS_INIT(on->stages->arena);
 	struct error reading = {0};
 	const struct launcher_wish wish = {0};
+	const struct exporter *exporter;
 	int rc;
 
 	*report = (struct report){0};
@@ -92,6 +93,13 @@ int bench_on(struct run_on *on, const char *const *arguments, struct report *rep
 	on->prepare = bench_on_prepare;
 	if (launcher_find_for_job("auto", &wish, &on->wish.job.launcher, err) < 0)
 		return -1;
+	if (run_on_find(on->engine, &exporter, err) < 0)
+		return -1;
+	if (exporter->scheduler->output)
+		return error_set(
+			err, ERROR_USAGE,
+			"bench needs a folder that it shares with its nodes, and %s gives it none; 'ringup export %s' writes the worker's job",
+			exporter->scheduler->title, on->engine);
 	rc = run_on(on, err);
 	if (!on->record.name || err->kind == ERROR_INTERRUPTED)
 		return rc;

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 struct options {
-	const char *launcher, *name, *workdir, *sync, *roles, *input, *on;
+	const char *launcher, *name, *workdir, *sync, *roles, *input, *on, *kind;
 	struct words hosts, env, settings;
 	int nodes, ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
 	bool local, detach, dry_run, tty, mixed_versions, wait, spread;
@@ -73,6 +73,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, on)},
 	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
 	 offsetof(struct options, nodes)},
+	{0, "kind", "KIND", "with --on: what it becomes there, of 'ringup help export'", OPT_TEXT,
+	 offsetof(struct options, kind)},
 	{'s', "set", "NAME=VALUE",
 	 "with --on: a setting of 'ringup help export'; may be given again", OPT_LIST,
 	 offsetof(struct options, settings)},
@@ -482,8 +484,8 @@ static int run_check_on(const struct options *o, struct error *err)
 			    : o->start_timeout_s   ? "--start-limit"
 						   : NULL;
 
-	if (!o->on && (o->nodes || o->settings.count))
-		return error_set(err, ERROR_USAGE, "--nodes and --set go with --on ENGINE");
+	if (!o->on && (o->nodes || o->settings.count || o->kind))
+		return error_set(err, ERROR_USAGE, "--nodes, --set and --kind go with --on ENGINE");
 	if (!o->on || !other)
 		return 0;
 	return error_set(
@@ -500,6 +502,7 @@ static int run_on_scheduler(struct job *job, const char *const *arguments, struc
 			    .engine = o->on,
 			    .wish = {.settings = words_list(&o->settings),
 				     .nodes = o->nodes,
+				     .kind = o->kind,
 				     .retries = o->retries},
 			    .detach = o->detach,
 			    .dry_run = o->dry_run};
@@ -604,9 +607,10 @@ const struct command command_run = {
 		"  ringup run --launcher torchrun --ppn 8 -- python3 train.py\n"
 		"  ringup run --local -n 2 -- python3 train.py\n"
 		"--on ENGINE hands the job to a scheduler, where it goes on without ringup: ringup follows it, Ctrl-C\n"
-		"asks what becomes of it, and ps, logs, wait and stop know it (docs/slurm.md).\n"
+		"asks what becomes of it, and ps, logs, wait and stop know it (docs/slurm.md, docs/engines.md).\n"
 		"  ringup run --sync . -- python3 train.py\n"
 		"  ringup run --on slurm --set partition=gpu --nodes 4 train\n"
+		"  ringup run --on kubernetes --set namespace=team --nodes 4 train\n"
 		"  ringup run -n 2 train --epochs 1\n"
 		"  ringup run --launcher mpirun -- python3 horovod_train.py\n",
 	.options = options,

@@ -12,6 +12,7 @@
 #include "core/str.h"
 #include "deployer/job/plan.h"
 #include "deployer/scheduler/overview.h"
+#include "deployer/scheduler/scheduler.h"
 #include "plan/plan.h"
 
 #define EXPORT_FILES_MAX 16
@@ -73,6 +74,7 @@ struct exporter {
 	 */
 	int (*submit)(struct export_wish *wish, const char *folder, const char **id,
 		      struct error *err);
+	const struct scheduler *scheduler; /* follows that job; not NULL where submit is not */
 	/* The nodes and queues there, for `ringup status --on`; not NULL where submit is not. */
 	int (*look)(struct arena *arena, struct scheduler_overview *overview, struct error *err);
 };

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/kube.h"
 #include "deployer/export/node.h"
+#include "deployer/scheduler/kubernetes.h"
+
+#include "core/digest.h"
+#include "core/file.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -22,6 +26,7 @@ static const char *const kube_kinds[] = {"mpijob", "pytorchjob", "tfjob", "train
 
 static const struct export_setting kube_settings[] = {
 	{"namespace", "of all objects", ""},
+	{"context", "of kubectl's configuration, for run --on", ""},
 	{"queue", "LocalQueue of Kueue, or with gang=volcano a queue of Volcano", ""},
 	{"gang", "volcano: its scheduler starts all pods at once, or none", ""},
 	{"priority", "PriorityClass of the pods", ""},
@@ -66,8 +71,8 @@ static int kube_kind(const struct export_wish *wish, struct error *err)
 /* A setting that the kind has no place for is an error. `runtime` is a TrainJob's only, which leaves most to it. */
 static int kube_check_kind(const struct kube *k, int kind, struct error *err)
 {
-	static const char *const train[] = {"namespace",     "queue", "gpu-resource",
-					    "rdma-resource", "cpu",   "memory"};
+	static const char *const train[] = {"namespace",     "context", "queue", "gpu-resource",
+					    "rdma-resource", "cpu",	"memory"};
 
 	for (const char *const *pair = k->wish->settings; *pair; pair++) {
 		size_t length = strcspn(*pair, "=");
@@ -96,7 +101,8 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 	for (const struct export_setting *s = kube_settings; s->name; s++) {
 		const char *value = kube_value(k, s->name);
 
-		if (value[strspn(value, allowed)])
+		/* a context goes to kubectl, and stands in no file */
+		if (strcmp(s->name, "context") != 0 && value[strspn(value, allowed)])
 			return error_set(err, ERROR_USAGE,
 					 "--set %s=%s: letters, digits and ._/=- are allowed",
 					 s->name, value);
@@ -497,6 +503,62 @@ static int kube_write(const struct export_wish *given, struct export_files *file
 	return 0;
 }
 
+/* A name of its own in the namespace, where others have jobs, too: NAME-3fa2c. */
+static int kube_name(struct export_wish *wish, struct error *err)
+{
+	char hex[2 * 3 + 1];
+
+	if (random_hex(hex, 3, err) < 0)
+		return -1;
+	wish->job.name = arena_printf(wish->arena, "%.40s-%s",
+				      export_dns_name(wish->job.name, wish->arena), hex);
+	return 0;
+}
+
+/* What the person leaves open: an operator that is not there is done without, where a plain Job does. */
+static int kube_settle_kind(struct export_wish *wish, const struct kubernetes_site *site,
+			    struct error *err)
+{
+	int kind = kube_kind(wish, err);
+	bool knows = true;
+
+	if (kind < 0)
+		return -1;
+	if (!wish->kind && kind == KIND_PYTORCHJOB) {
+		if (kubernetes_knows(site, kube_kinds[kind], wish->arena, &knows, err) < 0)
+			return -1;
+		kind = knows ? kind : KIND_JOB;
+	}
+	wish->kind = kube_kinds[kind];
+	return 0;
+}
+
+static int kube_submit(struct export_wish *wish, const char *folder, const char **id,
+		       struct error *err)
+{
+	struct export_files files = {0};
+	struct kubernetes_site site;
+	const char *path = arena_printf(wish->arena, "%s/job.yaml", folder);
+	bool has_secret;
+
+	if (!*wish->image)
+		return error_set(
+			err, ERROR_USAGE,
+			"pods need an image that the cluster can pull; 'ringup up' or 'ringup push' puts it into the registry, and ringup.lock names it");
+	if (kubernetes_site(export_value(&exporter_kubernetes, wish, "context"),
+			    export_value(&exporter_kubernetes, wish, "namespace"), wish->arena,
+			    &site, err) < 0 ||
+	    kube_name(wish, err) < 0 || kube_settle_kind(wish, &site, err) < 0 ||
+	    kube_write(wish, &files, err) < 0 ||
+	    file_write(path, files.list[0].text, strlen(files.list[0].text), 0600, err) < 0)
+		return -1;
+	has_secret = wish->is_worker && wish->world > 1 && strcmp(wish->kind, "mpijob") != 0;
+	return kubernetes_submit(
+		&site, wish->kind, wish->job.name,
+		has_secret ? arena_printf(wish->arena, "%s" SECRET_SUFFIX, wish->job.name) : "",
+		folder, wish->arena, id, err);
+}
+
 const struct exporter exporter_kubernetes = {
 	.name = "kubernetes",
 	.help = "Kubeflow's jobs, or an Indexed Job where no operator is installed",
@@ -504,4 +566,7 @@ const struct exporter exporter_kubernetes = {
 	.settings = kube_settings,
 	.needs_image = true,
 	.write = kube_write,
+	.submit = kube_submit,
+	.look = kubernetes_look,
+	.scheduler = &scheduler_kubernetes,
 };

@@ -79,4 +79,5 @@ const struct exporter exporter_slurm = {
 	.write = slurm_write,
 	.submit = slurm_submit_job,
 	.look = slurm_look,
+	.scheduler = &scheduler_slurm,
 };

@@ -2,11 +2,13 @@
 #include "deployer/scheduler/slurm.h"
 
 #include "core/proc.h"
+#include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/slurm_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define STATUS_TIMED_OUT 124 /* as timeout(1) */
 #define SLURM_SECONDS 60 /* the commands wait for a busy controller (slurm.conf, MessageTimeout) */
 
 /* What a command printed on stdout, in the arena; `status` NULL: it must be 0. */
@@ -165,24 +167,25 @@ static int slurm_exit_code(const char *text)
 	return number && !status ? 128 + number : status;
 }
 
-static enum slurm_phase slurm_phase_of(const char *state)
+static enum scheduler_phase slurm_phase_of(const char *state)
 {
 	/* squeue(1), JOB STATE CODES; the others are ends */
 	static const char *const runs[] = {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED",
 					   "STOPPED", "RESIZING",   "SIGNALING",   "STAGE_OUT"};
 
 	if (!*state)
-		return SLURM_GONE;
+		return SCHEDULER_GONE;
 	if (strcmp(state, "PENDING") == 0 || starts_with(state, "REQUEUE"))
-		return SLURM_WAITS;
+		return SCHEDULER_WAITS;
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++)
 		if (strcmp(state, runs[i]) == 0)
-			return SLURM_RUNS;
-	return SLURM_ENDED;
+			return SCHEDULER_RUNS;
+	return SCHEDULER_ENDED;
 }
 
 /* Slurm's accounts keep jobs that the controller has forgotten, where there are accounts. */
-static void slurm_ask_accounts(const char *id, struct arena *arena, struct slurm_state *state)
+static const char *slurm_ask_accounts(const char *id, struct arena *arena,
+				      struct scheduler_state *state)
 {
 	struct error ignored = {0};
 	const char *text, *code;
@@ -190,10 +193,9 @@ static void slurm_ask_accounts(const char *id, struct arena *arena, struct slurm
 	if (slurm_run(WORDS("sacct", "-X", "-n", "-P", "-j", id, "-o", "State,ExitCode,NodeList"),
 		      NULL, arena, &text, NULL, &ignored) < 0 ||
 	    !(code = strchr(text, '|')))
-		return;
-	state->state = arena_strndup(arena, text, strcspn(text, "|+ "));
+		return "";
 	state->status = slurm_exit_code(code + 1);
-	state->phase = slurm_phase_of(state->state);
+	return arena_strndup(arena, text, strcspn(text, "|+ "));
 }
 
 /* A number: people edit records, and a word of another form could be an option of the commands. */
@@ -204,35 +206,10 @@ static int slurm_check_id(const char *id, struct error *err)
 	return error_set(err, ERROR_USAGE, "'%s' in the job's record is no job of Slurm", id);
 }
 
-int slurm_ask(const char *id, struct arena *arena, struct slurm_state *state, struct error *err)
-{
-	const char *text;
-	int status;
-
-	*state = (struct slurm_state){.state = "", .reason = "", .nodes = ""};
-	if (slurm_check_id(id, err) < 0 || slurm_run(WORDS("scontrol", "-o", "show", "job", id),
-						     NULL, arena, &text, &status, err) < 0)
-		return -1;
-	if (status != 0 && !strstr(text, "Invalid job id"))
-		return error_set(err, ERROR_FAILED, "Slurm does not answer for job %s: %s", id,
-				 slurm_complaint(text, arena));
-	if (status != 0) {
-		slurm_ask_accounts(id, arena, state);
-		return 0;
-	}
-	state->state = slurm_field(text, "JobState", arena);
-	state->reason = slurm_field(text, "Reason", arena);
-	state->nodes = slurm_field(text, "NodeList", arena);
-	state->status = slurm_exit_code(slurm_field(text, "ExitCode", arena));
-	state->restarts = (int)strtol(slurm_field(text, "Restarts", arena), NULL, 10);
-	state->phase = slurm_phase_of(state->state);
-	return 0;
-}
-
-int slurm_cancel(const char *id, struct error *err)
+static int slurm_cancel(const struct job_record *record, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *text;
+	const char *text, *id = record->id;
 	int status;
 
 	if (slurm_check_id(id, err) < 0 ||
@@ -288,7 +265,8 @@ const char *slurm_reason(const char *reason, bool *is_hopeless)
 	return "";
 }
 
-const char *slurm_down(const char *nodes, struct arena *arena)
+/* The nodes of a list that are down, with why: "node02 (Not responding)"; "" when none is. */
+static const char *slurm_down(const char *nodes, struct arena *arena)
 {
 	struct words words = WORDS_INIT(arena);
 	struct error ignored = {0};
@@ -310,6 +288,122 @@ const char *slurm_down(const char *nodes, struct arena *arena)
 	}
 	return words_join(&words, ", ");
 }
+
+/* What Slurm's word for an end that no rank made means. */
+static void slurm_tell_end(const char *id, const char *word, const char *nodes, struct arena *arena,
+			   struct scheduler_state *state)
+{
+	const char *down;
+
+	if (strcmp(word, "COMPLETED") == 0 || strcmp(word, "CANCELLED") == 0 ||
+	    strcmp(word, "FAILED") == 0) {
+		state->is_cancelled = *word == 'C' && word[1] == 'A';
+		state->status = strcmp(word, "COMPLETED") == 0 ? 0 : state->status;
+		return;
+	}
+	state->status = state->status ? state->status : 1;
+	if (strcmp(word, "TIMEOUT") == 0 || strcmp(word, "DEADLINE") == 0) {
+		state->status = STATUS_TIMED_OUT;
+		state->story = arena_printf(
+			arena,
+			"job %s took longer than its limit of time, and Slurm ended it; --limit SECONDS gives it more, as far as the partition does",
+			id);
+	} else if (strcmp(word, "NODE_FAIL") == 0) {
+		down = slurm_down(nodes, arena);
+		state->status = 1;
+		state->story = arena_printf(
+			arena,
+			"a node went down while job %s ran%s%s; 'ringup status --on slurm' shows the nodes, and --set requeue=yes starts such a job again",
+			id, *down ? ": " : "", down);
+	} else if (strcmp(word, "PREEMPTED") == 0) {
+		state->story = arena_printf(
+			arena,
+			"job %s had to give way to one with a higher priority; --set requeue=yes puts such a job back into the queue",
+			id);
+	} else if (strcmp(word, "OUT_OF_MEMORY") == 0) {
+		state->story = arena_printf(
+			arena, "job %s used more memory than it has; --set mem=SIZE gives it more",
+			id);
+	}
+}
+
+static int slurm_ask(const struct job_record *record, struct arena *arena,
+		     struct scheduler_state *state, struct error *err)
+{
+	const char *text, *word, *id = record->id;
+	int status;
+
+	*state = (struct scheduler_state){.reason = "", .means = "", .nodes = "", .story = ""};
+	if (slurm_check_id(id, err) < 0 || slurm_run(WORDS("scontrol", "-o", "show", "job", id),
+						     NULL, arena, &text, &status, err) < 0)
+		return -1;
+	if (status != 0 && !strstr(text, "Invalid job id"))
+		return error_set(err, ERROR_FAILED, "Slurm does not answer for job %s: %s", id,
+				 slurm_complaint(text, arena));
+	if (status == 0) {
+		word = slurm_field(text, "JobState", arena);
+		state->reason = slurm_field(text, "Reason", arena);
+		state->nodes = slurm_field(text, "NodeList", arena);
+		state->status = slurm_exit_code(slurm_field(text, "ExitCode", arena));
+		if (strcmp(state->reason, "None") == 0)
+			state->reason = "";
+		state->means = slurm_reason(state->reason, &state->is_hopeless);
+	} else {
+		word = slurm_ask_accounts(id, arena, state);
+	}
+	state->phase = slurm_phase_of(word);
+	if (state->phase == SCHEDULER_ENDED)
+		slurm_tell_end(id, word, state->nodes, arena, state);
+	return 0;
+}
+
+/* The files of slurm_script. */
+enum { RAW_PLACED, RAW_OUT, RAW_ERR, RAW_BATCH };
+
+static bool slurm_read(const struct job_record *record, int raw, const char *line,
+		       struct arena *arena, struct scheduler_line *out)
+{
+	struct scheduler_failure failure;
+	const char *text;
+	int task;
+
+	(void)record;
+	out->is_error = raw != RAW_OUT;
+	if (raw != RAW_BATCH && (text = slurm_labelled(line, &task))) {
+		out->of.task = task;
+		if (raw == RAW_PLACED) {
+			out->kind = SCHEDULER_PLACED;
+			out->of.host = arena_strdup(arena, text);
+		}
+		out->text = text;
+		return true;
+	}
+	out->is_error = true;
+	if (slurm_task_failed(line, arena, &failure.host, &failure.task, &failure.status)) {
+		out->kind = SCHEDULER_FAILED;
+		out->of = failure;
+	}
+	return true;
+}
+
+static bool slurm_starts_nodes(const struct job_record *record)
+{
+	const struct launcher *launcher;
+	struct error ignored = {0};
+	const struct launcher_wish wish = {.command = WORDS("-")};
+
+	return launcher_find_for_job(record->launcher, &wish, &launcher, &ignored) == 0 &&
+	       launcher->place == PLACE_NODE;
+}
+
+const struct scheduler scheduler_slurm = {
+	.title = "Slurm",
+	.raw = {"placed.log", "out.log", "err.log", "batch.log"},
+	.starts_nodes = slurm_starts_nodes,
+	.read = slurm_read,
+	.ask = slurm_ask,
+	.cancel = slurm_cancel,
+};
 
 /* Calls `add` for each line of text that begins so. */
 static size_t slurm_lines(const char *text, const char *begin)

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/words.h"
 #include "deployer/scheduler/overview.h"
+#include "deployer/scheduler/scheduler.h"
 
 /* What this cluster's commands say that they can. */
 struct slurm_site {
@@ -28,33 +29,11 @@ int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err);
 int slurm_submit(const char *script, const char *folder, struct arena *arena, const char **id,
 		 struct error *err);
 
-enum slurm_phase {
-	SLURM_GONE,  /* nobody knows it any more */
-	SLURM_WAITS, /* in the queue */
-	SLURM_RUNS,  /* also while it begins and ends */
-	SLURM_ENDED
-};
-
-struct slurm_state {
-	enum slurm_phase phase;
-	const char *state;  /* Slurm's word: PENDING, RUNNING, COMPLETED, NODE_FAIL ... */
-	const char *reason; /* why it waits: Resources, PartitionDown ... */
-	const char *nodes;  /* "node[01-03]" */
-	int status;	    /* of the script: 0 to 255, or 128 + N for signal N */
-	int restarts;
-};
-
-/* Asks for a job; an error only when Slurm does not answer. */
-int slurm_ask(const char *id, struct arena *arena, struct slurm_state *state, struct error *err);
-
-/* Ends a job; one that has ended is fine. */
-int slurm_cancel(const char *id, struct error *err);
+/* A job of sbatch, whose id is its number. */
+extern const struct scheduler scheduler_slurm;
 
 /* What a reason to wait means, as a sentence; "" for one that is only a matter of time. */
 const char *slurm_reason(const char *reason, bool *is_hopeless);
-
-/* The nodes of a list that are down, with why: "node02 (Not responding)"; "" when none is. */
-const char *slurm_down(const char *nodes, struct arena *arena);
 
 /* Asks for all nodes and partitions; reasons of nodes, and names, are as Slurm has them. */
 int slurm_look(struct arena *arena, struct scheduler_overview *overview, struct error *err);

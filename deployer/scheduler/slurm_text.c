@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/scheduler/slurm_text.h"
+#include "deployer/scheduler/scheduler.h"
 
 #include "core/str.h"
 
@@ -40,7 +41,7 @@ const char *slurm_labelled(const char *line, int *task)
 {
 	const char *end = text_number_at(line + strspn(line, " "), task);
 
-	if (!end || *end != ':' || *task >= SLURM_RANKS_MAX)
+	if (!end || *end != ':' || *task >= SCHEDULER_RANKS_MAX)
 		return NULL;
 	return end + (end[1] == ' ' ? 2 : 1);
 }
@@ -81,7 +82,7 @@ bool slurm_task_failed(const char *line, struct arena *arena, const char **host,
 		rest += strlen(": tasks ");
 	else
 		return false;
-	if (!text_number_at(rest, task) || *task >= SLURM_RANKS_MAX ||
+	if (!text_number_at(rest, task) || *task >= SCHEDULER_RANKS_MAX ||
 	    !(rest = strstr(rest, ": ")) || !(*status = text_status(rest + 2)))
 		return false;
 	*host = arena_strndup(arena, at, length);

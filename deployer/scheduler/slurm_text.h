@@ -8,8 +8,6 @@
 
 #include "core/arena.h"
 
-#define SLURM_RANKS_MAX 1000000
-
 /*
  * The value of "KEY=" in a record of `scontrol -o show`: the text up to the next space. The first one counts, since a
  * job's own words come behind what Slurm says of it. "" where there is none, and for "(null)".

@@ -68,9 +68,13 @@ script() {
 	run -1 env PATH="$BUILD" ringup status --on slurm
 	[[ $output == *"there is no scontrol on PATH"* ]]
 	run -2 ringup run --nodes 3 plain
-	[[ $output == *"--nodes and --set go with --on ENGINE"* ]]
+	[[ $output == *"--nodes, --set and --kind go with --on ENGINE"* ]]
 	run -2 ringup bench --ppn 3
 	[[ $output == *"go with --on ENGINE"* ]]
-	run -2 ringup status --on kubernetes
-	[[ $output == *"ringup runs jobs on: slurm"* ]]
+	run -2 ringup status --on compose
+	[[ $output == *"ringup runs jobs on: kubernetes, slurm"* ]]
+	run -1 env PATH="$BUILD" ringup status --on kubernetes
+	[[ $output == *"there is no kubectl on PATH; install it"* ]]
+	run -2 ringup bench --on kubernetes
+	[[ $output == *"bench needs a folder that it shares with its nodes"* ]]
 }

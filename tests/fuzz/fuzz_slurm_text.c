@@ -2,6 +2,7 @@
 /* What Slurm's commands print: jobs of others choose some of it. */
 #include "tests/fuzz/fuzz.h"
 
+#include "deployer/scheduler/scheduler.h"
 #include "deployer/scheduler/slurm_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -16,9 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rest = slurm_labelled(text, &task);
 	if (rest)
 		fuzz_check(rest > text && rest <= text + strlen(text) && task >= 0 &&
-			   task < SLURM_RANKS_MAX);
+			   task < SCHEDULER_RANKS_MAX);
 	if (slurm_task_failed(text, &arena, &host, &task, &status))
-		fuzz_check(strlen(host) <= size && task >= 0 && task < SLURM_RANKS_MAX &&
+		fuzz_check(strlen(host) <= size && task >= 0 && task < SCHEDULER_RANKS_MAX &&
 			   status > 0 && status < 256);
 	return 0;
 }

@@ -107,7 +107,7 @@ is_waiting() {
 	run -2 ringup run --on slurm --set nonsense=1 -n 3 -- true
 	has "partition (the queue)"
 	run -2 ringup run --on nothing -- true
-	has "ringup runs jobs on: slurm"
+	has "ringup runs jobs on: kubernetes, slurm"
 	run -2 ringup run --on slurm --tty -- true
 	has "--tty does not go with --on slurm"
 }

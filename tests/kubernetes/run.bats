@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# run --on kubernetes against a real API server (helper.bash says what of a cluster stands in).
+
+bats_require_minimum_version 1.5.0
+load helper
+
+IMAGE=registry.example:5000/team/lab@sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+LABEL=training.kubeflow.org/job-name
+
+setup_file() {
+	kube_start
+	mkdir "$KUBE/work"
+	cd "$KUBE/work" || return 1
+	cat >cluster.yaml <<-'EOT'
+		name: lab
+		hosts: ["node[01-02]"]
+		registry: {address: "registry.example:5000", namespace: team}
+		stack: ["openmpi"]
+		jobs:
+		  train: {command: ["python3", "train.py"], launcher: torchrun, ppn: 1}
+	EOT
+	ringup -q resolve
+	jq --arg image "$IMAGE" '.image = $image' ringup.lock >new
+	mv new ringup.lock
+}
+
+teardown_file() {
+	kube_end
+}
+
+setup() {
+	cd "$KUBE/work" || return 1
+}
+
+# has TEXT: the last output has it.
+has() {
+	[[ $output == *"$1"* ]] || {
+		echo "not there: $1"
+		echo "$output"
+		return 1
+	}
+}
+
+state() {
+	ringup --json ps | jq -r --arg job "$1" '.jobs[] | select(.job == $job) | .state'
+}
+
+# follow JOB: runs train under that name in the background, and makes its two pods.
+follow() {
+	ringup run --on kubernetes --name "$1" train >"$1.out" 2>"$1.err" 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted "$1"
+	MASTER=$(object "$1")-master-0
+	WORKER=$(object "$1")-worker-0
+	pod "$1" $LABEL "$MASTER" "${2-node01}"
+	pod "$1" $LABEL "$WORKER" "${2-node02}"
+}
+
+@test "a job is submitted, followed rank by rank, and ends with its status" {
+	local status=0
+	follow good
+	[ "$(state good)" = waiting ]
+	prints "$MASTER" 01 "hello from the first"
+	prints "$WORKER" 02 "hello from the second"
+	pod_runs "$MASTER"
+	pod_runs "$WORKER"
+	kube_wait grep -q '^\[1 node02\] hello from the second' good.out
+	[ "$(state good)" = running ]
+	prints "$WORKER" 03 "$(printf 'more \033[2Jof it')"
+	kube_wait grep -q '^\[1 node02\] more' good.out
+	prints "$MASTER" 04 "the last words"
+	pod_ends "$MASTER" 0 Completed
+	pod_ends "$WORKER" 0 Completed
+	job_is good Succeeded PyTorchJobSucceeded
+	wait $FOLLOWER || status=$?
+	[ "$status" = 0 ]
+	[ "$(grep -c 'hello from' good.out)" = 2 ]
+	grep -q '^\[0 node01\] the last words' good.out
+	! grep -q "$(printf '\033')" good.out good.err
+	grep -q 'good: Kubernetes job pytorchjob/good-.* runs: 2 ranks on node01,node02 by torchrun' good.err
+	[ "$(state good)" = "done" ]
+	run ringup logs good
+	has "[1 node02] hello from the second"
+}
+
+@test "a rank that dies is named, and its status is the command's" {
+	local status=0
+	follow dies
+	prints "$MASTER" 01 "all well"
+	prints "$WORKER" 02 "no data"
+	pod_runs "$MASTER"
+	pod_ends "$WORKER" 7
+	job_is dies Failed PyTorchJobFailed
+	wait $FOLLOWER || status=$?
+	[ "$status" = 7 ]
+	grep -q 'dies: rank 1 on node02 ended with status 7' dies.err
+	grep -q 'no data' dies.out
+	follow eats
+	pod_ends "$WORKER" 137 OOMKilled
+	job_is eats Failed PyTorchJobFailed
+	wait $FOLLOWER || status=$?
+	[ "$status" = 137 ]
+	grep -q 'used more memory than it has (OOMKilled); --set memory=SIZE' eats.err
+	follow late
+	job_is late Failed DeadlineExceeded
+	wait $FOLLOWER || status=$?
+	[ "$status" = 124 ]
+}
+
+@test "a pod that cannot be scheduled says so in the scheduler's words, and the job can be stopped" {
+	local status=0
+	follow stuck ''
+	pod_is "$MASTER" '{"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+		"message": "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."}]}'
+	kube_wait grep -q 'Unschedulable: 0/2 nodes are available: 2 Insufficient nvidia.com/gpu.' stuck.err
+	ringup stop stuck
+	wait $FOLLOWER || status=$?
+	[ "$status" = 130 ]
+	[ "$(state stuck)" = stopped ]
+	run kubectl get pytorchjob "$(jq -r '.id | split("/")[1]' .ringup/jobs/stuck/job.json)"
+	has NotFound
+}
+
+@test "an image that cannot be pulled ends the job, and names pod and reason" {
+	local status=0
+	follow pull
+	pod_waits "$WORKER" ImagePullBackOff "manifest unknown"
+	wait $FOLLOWER || status=$?
+	[ "$status" = 1 ]
+	grep -q "could never begin, and was ended: pod $WORKER on node02: ImagePullBackOff: manifest unknown" pull.err
+	run kubectl get pytorchjobs
+	[[ $output != *pull-* ]]
+}
+
+@test "a job that is left goes on, and logs and wait know it" {
+	ringup run -d --on kubernetes --name left train
+	pod left $LABEL "$(object left)-master-0" node01
+	pod left $LABEL "$(object left)-worker-0" node02
+	prints "$(object left)-master-0" 01 "said while nobody looked"
+	pod_runs "$(object left)-master-0"
+	pod_runs "$(object left)-worker-0"
+	run ringup logs left
+	has "[0 node01] said while nobody looked"
+	pod_ends "$(object left)-worker-0" 4
+	job_is left Failed PyTorchJobFailed
+	run -4 ringup wait left
+	[ "$(state left)" = failed ]
+}
+
+@test "what the API server or kubectl refuses comes with the next thing to do" {
+	run -2 ringup run --on kubernetes --set context=guest@lab train
+	has 'context "guest@lab", namespace "default"'
+	has 'User "guest" cannot create resource "pytorchjobs"'
+	has "ask who runs the cluster for that right"
+	run -2 ringup run --on kubernetes --set context=none train
+	has "kubectl config get-contexts"
+	run -2 ringup run --on kubernetes --set namespace=none train
+	has 'namespaces "none" not found; '"'kubectl get namespaces'"
+	run -2 ringup run --on kubernetes --kind trainjob train
+	has "Kubeflow Trainer 2 is not installed there"
+	run -2 ringup run --on kubernetes --kind job train
+	has "older than 1.25"
+	run -2 ringup run --on kubernetes --kind nonsense train
+	has "pytorchjob"
+	KUBECONFIG=$KUBE/nothing run -2 ringup run --on kubernetes train
+	has "kubectl has no current context"
+}
+
+@test "jobs of MPI and sets of Jobs are accepted, and no password stands in a file" {
+	ringup run -d --on kubernetes --launcher mpirun -n 2 --name ring -- true
+	kubectl get "$(jq -r .id .ringup/jobs/ring/job.json)"
+	ringup run -d --on kubernetes --launcher env --kind jobset -n 2 --name set -- true
+	kubectl get "$(jq -r .id .ringup/jobs/set/job.json)"
+	ringup stop ring set
+}
+
+@test "status shows nodes and what their GPUs are used for" {
+	run ringup status --on kubernetes
+	has "node01"
+	has "H100"
+	[ "$(ringup --json status --on kubernetes | jq '[.nodes[].gpus] | add')" = 16 ]
+	[ "$(ringup --json status --on kubernetes | jq '[.nodes[].gpus_used] | add >= 4')" = true ]
+	kubectl config use-context guest@lab >&2
+	run -1 ringup status --on kubernetes
+	kubectl config use-context lab >&2
+	has 'cannot list resource "nodes"'
+}
