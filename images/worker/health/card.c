@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* sched_setaffinity, CPU_SET */
 #include "health/card.h"
 #include "clock.h"
 #include "health/burn.h"

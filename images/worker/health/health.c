@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* pipe2 */
 #include "health/health.h"
 #include "clock.h"
 #include "health/card.h"
