@@ -80,7 +80,7 @@ uuid() {
 	printf '%s\n' '1 fma 80' '1 throttle 4' '1 serial 1320921054321' '2 lost 2' >.ringup/lab/node01/gpus/health
 	printf '%s\n' '3 remap_pending 1' >.ringup/lab/node02/gpus/health
 	fails 5 -f some.yaml bench --health
-	says "simulated GPUs" "3 findings on the GPUs"
+	says "3 findings on the GPUs" "serial 1320921054321"
 	ringup -q -f some.yaml --json bench --health >health.json 2>/dev/null || true
 	jq -e '.simulated and .verdict == "bad GPUs" and ([.cards[] | select(.findings != []) | "\(.host) \(.card)"] ==
 		["node01 1", "node01 2", "node02 3"])' health.json
