@@ -23,7 +23,7 @@ LIB_OBJS := $(filter-out $(O)/cli/%,$(OBJS))
 MPI_PLUGIN := images/worker/backend/mpi/plugin.c
 WORKER_SRCS := $(filter-out $(MPI_PLUGIN) images/worker/job/%,$(sort $(shell find images/worker -name '*.c')))
 WORKER_OBJS := $(WORKER_SRCS:%.c=$(O)/%.o)
-SIMULATED := $(O)/simulated-cuda.so $(O)/simulated-nccl.so
+SIMULATED := $(patsubst images/simulated/%.c,$(O)/simulated-%.so,$(wildcard images/simulated/*.c))
 JOB_OBJS := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard images/worker/job/*.c)))
 # X(cpu)X(mpi)...: each file backend_NAME.c of the worker is a backend; build.sh makes the same list.
 WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*.c' | sed 's,.*/backend_\(.*\)\.c$$,X(\1),' | sort | tr -d '\n')
@@ -76,10 +76,10 @@ $(O)/ringup-ssh: images/ssh/collect.sh $(wildcard /usr/sbin/sshd /usr/bin/ssh) |
 	@echo "  SSH   $@"
 	$(Q)sh $< $@ $(O)/allreduce
 
-# What lab hosts with simulated GPUs have for libcuda and libnccl. Never instrumented: any program may load them.
-$(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard images/worker/collective/dtype.[ch]) $(O)/flags
+# What lab hosts with simulated GPUs have for libcuda, libnccl and libnvidia-ml. Never instrumented: any program may load them.
+$(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h $(wildcard images/worker/collective/dtype.[ch] images/worker/health/burn_kernel.[ch]) $(O)/flags
 	@echo "  CC    $@"
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iimages/worker -DSIMULATED -shared -fPIC -o $@ $<
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iimages/worker -DSIMULATED -shared -fPIC -o $@ $< -lm
 
 $(O)/allreduce-mpi.so: $(MPI_PLUGIN) $(MPI_PLUGIN:.c=.h) $(O)/flags
 	@echo "  MPICC $@"

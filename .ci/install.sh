@@ -52,7 +52,7 @@ do_install() {
 			make_folder "$prefix" "$folder"
 		done
 		# the worker looks for its MPI plug-in beside itself, and the lab for its stand-ins beside ringup
-		for program in ringup allreduce ringup-job allreduce-mpi.so simulated-cuda.so simulated-nccl.so; do
+		for program in ringup allreduce ringup-job allreduce-mpi.so simulated-cuda.so simulated-nccl.so simulated-nvml.so; do
 			[[ -e $build/$program ]] || continue
 			install -m 755 "$build/$program" "$prefix/bin/$program"
 			echo "bin/$program"

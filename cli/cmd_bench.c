@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/bench_health.h"
 #include "cli/bench_on.h"
 #include "cli/bench_view.h"
 #include "cli/app/command.h"
@@ -24,13 +25,16 @@
 struct options {
 	const char *launcher, *from, *facts, *on;
 	int limit, min_percent, nodes, per_host;
+	bool health;
 	struct words hosts, settings;
 };
 
 static const struct opt options[] = {
 	{0, "launcher", "NAME", "how ranks are started: @{launchers}", OPT_TEXT,
 	 offsetof(struct options, launcher)},
-	{0, "limit", "S", "seconds that the whole run may take (300)", OPT_INT,
+	{0, "health", NULL, "look at each GPU by itself and compare them; no ranks are started",
+	 OPT_FLAG, offsetof(struct options, health)},
+	{0, "limit", "S", "seconds that the whole run may take (300, with --health 60)", OPT_INT,
 	 offsetof(struct options, limit)},
 	HOSTS_OPTION(struct options, hosts),
 	{0, "min-percent", "P", "bad verdict below P % of what the hardware should give", OPT_INT,
@@ -269,6 +273,10 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	fleet_each(&s->fleet, check_workers, NULL);
 	if (fleet_result(&s->fleet, err) < 0)
 		return error_advise(err, "nothing was measured");
+	if (o->health) {
+		bench_look_for_others(s, &held);
+		return bench_health(s, o->limit, err);
+	}
 	if (launcher_find(o->launcher, &bench.launcher, err) < 0 ||
 	    check_stack(s, bench.launcher, err) < 0)
 		return -1;
@@ -326,6 +334,10 @@ static int bench_run_command(struct context *ctx, void *values, const char *cons
 	const struct options *o = values;
 	int rc;
 
+	if (o->health && (o->from || o->on || o->launcher || o->min_percent || arguments[0]))
+		return error_set(
+			err, ERROR_USAGE,
+			"--health goes with --hosts and --limit only: it starts no ranks and has no flags of the worker");
 	if (o->from)
 		return bench_from(&s, o, err);
 	if (o->facts)
@@ -354,6 +366,9 @@ const struct command command_bench = {
 		"  ringup bench -- -b 1K -e 64M -f 4\n"
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
 		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md).\n"
+		"--health measures each GPU of each host instead (memory, the way to the host, calculating) and reads\n"
+		"its clocks, errors and links; a card that is ill, or slower than the others of its model, is named\n"
+		"with its slot and serial number. A job that runs there meanwhile is in its way.\n"
 		"Exit status 5 when the verdict is not \"pass\". The report is kept in .ringup/last-bench.json, whole\n"
 		"as the worker wrote it. Each run that passed is compared with the last ones of its kind and with\n"
 		"that of a week ago, which .ringup/history/bench keeps.\n",

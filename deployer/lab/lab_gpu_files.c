@@ -175,6 +175,13 @@ static int lab_gpu_put_programs(const struct lab_gpu_files *files, struct error 
 		{"nvidia-ctk", true},
 		{"nvidia-container-runtime-hook", true},
 	};
+	static const struct {
+		const char *from, *to;
+	} simulated[] = {
+		{"simulated-cuda.so", "lib/libcuda.so.1"},
+		{"simulated-nccl.so", "lib/libnccl.so.2"},
+		{"simulated-nvml.so", "lib/libnvidia-ml.so.1"},
+	};
 	const char *libraries = path_program_folder(files->arena), *from;
 
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
@@ -185,11 +192,12 @@ static int lab_gpu_put_programs(const struct lab_gpu_files *files, struct error 
 				 arena_printf(files->arena, "bin/%s", programs[i].name),
 				 !programs[i].of_toolkit || files->host->gpus.toolkit, err) < 0)
 			return -1;
-	if (lab_gpu_copy(files, arena_printf(files->arena, "%s/simulated-cuda.so", libraries),
-			 "lib/libcuda.so.1", true, err) < 0)
-		return -1;
-	return lab_gpu_copy(files, arena_printf(files->arena, "%s/simulated-nccl.so", libraries),
-			    "lib/libnccl.so.2", true, err);
+	for (size_t i = 0; i < ARRAY_LEN(simulated); i++)
+		if (lab_gpu_copy(files,
+				 arena_printf(files->arena, "%s/%s", libraries, simulated[i].from),
+				 simulated[i].to, true, err) < 0)
+			return -1;
+	return 0;
 }
 
 int lab_gpus_write(const struct lab *lab, const struct lab_host *host, struct arena *arena,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in for libcuda.so.1: see standin.h. Prototypes as in images/worker/backend/nccl/cuda.h. */
 #include "standin.h"
+#include "health/burn_kernel.c"
 
 #ifndef SIMULATED
 #include <pthread.h>
@@ -34,6 +35,19 @@ int cuEventDestroy_v2(void *event);
 int cuEventQuery(void *event);
 int cuEventRecord(void *event, void *stream);
 int cuEventElapsedTime(float *milliseconds, void *start, void *end);
+int cuDeviceGetByPCIBusId(int *device, const char *bus);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuMemGetInfo_v2(size_t *left, size_t *all);
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
+int cuMemsetD32Async(uint64_t to, unsigned value, size_t words, void *stream);
+int cuModuleLoadData(void **module, const void *image);
+int cuModuleGetFunction(void **function, void *module, const char *name);
+int cuLaunchKernel(void *function, unsigned blocks, unsigned y, unsigned z, unsigned threads,
+		   unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
+		   void **parameters, void **extra);
 
 #ifndef STANDIN_OLD
 int cuStreamBeginCapture_v2(void *stream, int mode);
@@ -49,18 +63,9 @@ int cuGraphDestroy(void *graph);
 #define GPUS_MAX 64
 
 static struct {
-	int count, cuda;
+	int count, cuda, indices[GPUS_MAX];
 	char driver[32], names[GPUS_MAX][64], uuids[GPUS_MAX][64], buses[GPUS_MAX][16];
 } host;
-
-static FILE *standin_open(const char *name)
-{
-	const char *folder = getenv("RINGUP_SIMULATED");
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "/run/ringup-simulated", name);
-	return fopen(path, "re");
-}
 
 /* Whether $CUDA_VISIBLE_DEVICES lets the GPU through, by its number or UUID. */
 static int standin_is_visible(const char *index, const char *uuid)
@@ -80,7 +85,7 @@ static int standin_is_visible(const char *index, const char *uuid)
 
 static void standin_read_driver(void)
 {
-	FILE *file = standin_open("driver");
+	FILE *file = standin_file("driver");
 	int major = 0, minor = 0;
 
 	if (!file)
@@ -93,7 +98,7 @@ static void standin_read_driver(void)
 /* The lines are described in images/simulated/nvidia-smi. */
 static void standin_read_gpus(void)
 {
-	FILE *file = standin_open("gpus");
+	FILE *file = standin_file("gpus");
 	char line[512];
 
 	host.count = 0;
@@ -103,6 +108,7 @@ static void standin_read_gpus(void)
 
 		if (!name || !standin_is_visible(index, uuid))
 			continue;
+		host.indices[host.count] = (int)strtol(index, NULL, 10);
 		snprintf(host.uuids[host.count], sizeof(host.uuids[0]), "%s", uuid);
 		snprintf(host.buses[host.count], sizeof(host.buses[0]), "%s", bus);
 		snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)", name);
@@ -132,10 +138,14 @@ static int busy = 3; /* how often a stream says "not ready" after work was put t
 
 struct event {
 	struct timespec when;
+	double made_up_s;
 	atomic_int awaited; /* how often it is in the queue */
 };
 
 static int capturing, captured;
+static int kernels_started;
+static double made_up_s; /* that work of --health has taken */
+static int current = -1; /* the device of the context */
 
 #ifdef SIMULATED /* runs with the C libraries of containers, too: no threads */
 static int standin_is_late(void)
@@ -247,6 +257,7 @@ static void standin_note_time(void *arg)
 
 	if (clock_gettime(CLOCK_MONOTONIC, &event->when) < 0)
 		abort();
+	event->made_up_s = made_up_s;
 	atomic_fetch_sub(&event->awaited, 1);
 }
 
@@ -350,10 +361,10 @@ int cuDeviceGetUuid_v2(unsigned char *uuid, int device)
 	return 0;
 }
 
+static int contexts[64];
+
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
-	static int contexts[64];
-
 	LOGGED;
 	*context = &contexts[device];
 	return 0;
@@ -368,6 +379,9 @@ int cuDevicePrimaryCtxRelease(int device)
 int cuCtxSetCurrent(void *context)
 {
 	LOGGED;
+#ifdef SIMULATED
+	current = context ? host.indices[(int *)context - contexts] : -1;
+#endif
 	return context ? 0 : 201;
 }
 
@@ -445,6 +459,8 @@ int cuEventDestroy_v2(void *event)
 
 int cuEventQuery(void *event)
 {
+	if (kernels_started && standin_health(current, "hang", 0) > 0)
+		return 600;
 	return atomic_load(&((struct event *)event)->awaited) ? 600 : 0;
 }
 
@@ -459,11 +475,19 @@ int cuEventRecord(void *event, void *stream)
 	return !stream;
 }
 
+static int standin_made_up(const struct event *start, const struct event *end, float *milliseconds)
+{
+	*milliseconds = (float)((end->made_up_s - start->made_up_s) * 1e3);
+	return 0;
+}
+
 int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 {
 	const struct timespec *a = &((struct event *)start)->when,
 			      *b = &((struct event *)end)->when;
 
+	if (((struct event *)end)->made_up_s > ((struct event *)start)->made_up_s)
+		return standin_made_up(start, end, milliseconds);
 	*milliseconds = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 +
 				(double)(b->tv_nsec - a->tv_nsec) / 1e6);
 	return 0;
@@ -513,3 +537,98 @@ int cuGraphDestroy(void *graph)
 	return graph != &graphs;
 }
 #endif
+
+/* For --health. Nothing is copied and nothing calculated but what the worker looks at. */
+static int standin_take(double amount, double rate, const char *key, void *stream)
+{
+	made_up_s += amount / 1e9 / (rate * standin_health(current, key, 100) / 100);
+	return stream ? 0 : 400;
+}
+
+int cuDeviceGetByPCIBusId(int *device, const char *bus)
+{
+	char own[16];
+
+	for (*device = 0; *device < gpu_count(); ++*device)
+		if (cuDeviceGetPCIBusId(own, sizeof(own), *device) == 0 && strcmp(own, bus) == 0)
+			return 0;
+	return 101;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+	*value = attribute == 16 ? 132 : 0; /* multiprocessors */
+	return device < gpu_count() ? 0 : 101;
+}
+
+int cuMemGetInfo_v2(size_t *left, size_t *all)
+{
+	*left = *all = (size_t)1 << 22;
+	return 0;
+}
+
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+	*memory = malloc(bytes);
+	return *memory && !flags ? 0 : 2;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+	return to && from ? standin_take(2.0 * (double)bytes, STANDIN_MEMORY_GBPS, "memory", stream)
+			  : 1;
+}
+
+int cuMemsetD32Async(uint64_t to, unsigned value, size_t words, void *stream)
+{
+	return to && value
+		       ? standin_take(4.0 * (double)words, STANDIN_MEMORY_GBPS, "memory", stream)
+		       : 1;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+	return to && from ? standin_take((double)bytes, STANDIN_HOST_GBPS, "host", stream) : 1;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+	return to && from ? standin_take((double)bytes, STANDIN_HOST_GBPS, "host", stream) : 1;
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+	*module = &kernels_started;
+	return strstr(image, ".visible .entry " BURN_NAME "(") ? 0
+							       : 218; /* CUDA_ERROR_INVALID_PTX */
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+	*function = module;
+	return strcmp(name, BURN_NAME) == 0 ? 0 : 500;
+}
+
+int cuLaunchKernel(void *function, unsigned blocks, unsigned y, unsigned z, unsigned threads,
+		   unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
+		   void **parameters, void **extra)
+{
+	float *expected = (float *)(uintptr_t) * (uint64_t *)parameters[0];
+	uint32_t *errors = (uint32_t *)(uintptr_t) * (uint64_t *)parameters[1];
+	unsigned rounds = *(unsigned *)parameters[2], compares = *(unsigned *)parameters[3];
+
+	if (function != &kernels_started || y * z * threads_y * threads_z != 1 || shared || extra ||
+	    threads != BURN_THREADS || rounds != BURN_ROUNDS)
+		return 1;
+	kernels_started = 1;
+	if (standin_health(current, "lost", 0) > 0) {
+		setenv("STANDIN_LOST", "1", 1); /* for the stand-in of NVML */
+		return 719;			/* CUDA_ERROR_LAUNCH_FAILED */
+	}
+	if (!compares)
+		*expected = burn_expected(rounds);
+	else
+		*errors = (uint32_t)standin_health(current, "wrong", 0);
+	return standin_take(BURN_THREAD_FLOP * threads * blocks / 1e3, STANDIN_TFLOPS, "fma",
+			    stream);
+}

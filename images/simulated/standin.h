@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stand-ins for libcuda.so.1 and libnccl.so.2, for machines without a GPU: "device" memory is the
+ * Stand-ins for libcuda.so.1, libnccl.so.2 and libnvidia-ml.so.1, for machines without a GPU: "device" memory is the
  * process's own, collectives go through a file that the ranks map. They show that the worker finds
  * and calls the libraries in the right order and understands what they answer; they say nothing
  * about a GPU.
@@ -28,6 +28,20 @@
  *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
  *   STANDIN_LAZY=1         it does so at the first collective
  *
+ * For --health time is made up: copies and kernels take what the rates below say, and nothing else. What is wrong with a
+ * card stands in the file `health` beside `gpus`, a line each: "INDEX KEY VALUE".
+ *
+ *   memory, host, fma 80   percent of the usual rate
+ *   wrong 3                so many results of the kernel differ
+ *   hang 1                 the kernel never ends
+ *   lost 1, lost 2         the card is off the bus: from the start; once the kernel was started
+ *   xid 79                 arrives while the kernel runs
+ *   throttle 4             the bits of nvmlClocksEventReasons while it runs, 4 is the power cap
+ *   ecc, remap_pending, remap_failed, remapped, pages_pending, celsius, sm_mhz, mig, width N: what NVML answers
+ *   unsupported 1          a card without ECC and rows to remap, as GeForce cards are
+ *   serial 132...          its serial number; cards have none without this
+ *   silent 1               NVML never answers
+ *
  * Compiled with -DSTANDIN_OLD they lack what older libraries lack: graphs and registration.
  */
 #ifndef IMAGES_SIMULATED_STANDIN_H
@@ -36,7 +50,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+/* What the made-up time comes from: GB/s and 1e12 operations a second. Round numbers of nobody's card. */
+#define STANDIN_MEMORY_GBPS 2000.0
+#define STANDIN_HOST_GBPS 50.0
+#define STANDIN_TFLOPS 50.0
 
 static inline int standin_number(const char *name, int fallback)
 {
@@ -57,6 +77,39 @@ static inline void standin_log(const char *call)
 	if (write(fd, line, (size_t)length) != length)
 		abort();
 	close(fd);
+}
+
+static inline FILE *standin_file(const char *name)
+{
+	const char *folder = getenv("RINGUP_SIMULATED");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "/run/ringup-simulated", name);
+	return fopen(path, "re");
+}
+
+/* What the file `health` says of a card; 0: it says nothing. */
+static inline int standin_health_text(int index, const char *key, char text[64])
+{
+	FILE *file = standin_file("health");
+	char name[32], value[64];
+	int number, found = 0;
+
+	while (file && fscanf(file, "%d %31s %63s", &number, name, value) == 3)
+		if (number == index && strcmp(name, key) == 0) {
+			memcpy(text, value, sizeof(value));
+			found = 1;
+		}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static inline double standin_health(int index, const char *key, double otherwise)
+{
+	char text[64];
+
+	return standin_health_text(index, key, text) ? strtod(text, NULL) : otherwise;
 }
 
 /* What cuStreamCreate() makes. run() calls @work(@arg) in the order of the stream: now, or later on a thread. */

@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 #include "bench/find.h"
 #include "clock.h"
+#include "health/health.h"
 #include "host/hardware.h"
 #include "host/limits.h"
 #include "host/versions.h"
@@ -266,6 +267,8 @@ int main(int argc, char **argv)
 		return STATUS_PASS;
 	case OPTIONS_VERSIONS:
 		return versions_print(options.json);
+	case OPTIONS_HEALTH:
+		return health_run(&options);
 	case OPTIONS_BAD:
 		fprintf(stderr, "allreduce: %s\n", err.reason);
 		return STATUS_USAGE;

@@ -229,6 +229,11 @@ static const struct row rows[] = {
 	 "faults on purpose, separated by commas: %s; a phase as in stop:1@pairs",
 	 .kind = ROW_OTHER, .names = fault_form, .take = options_take_fault,
 	 .wanted = "kind:RANK is needed, such as corrupt:1"},
+	{"health", 0, NULL,
+	 "look at each GPU of this machine and measure it, without ranks; prints lines of JSON",
+	 .kind = ROW_FLAG, AT(health)},
+	{"burn", 0, "S", "how long --health lets the GPUs calculate, in seconds; 0: not at all", "5",
+	 ROW_INTEGER, AT(burn_sec), .low = 0, .high = 600},
 	{"versions", 0, NULL, "versions of this program, of NCCL and of the CUDA driver, or why there is none",
 	 .kind = ROW_FLAG, AT(versions)},
 	{"programs", 0, NULL, "names of nccl-tests that a link to this program may have", .kind = ROW_PRINT,
@@ -625,5 +630,7 @@ enum options_result options_parse(int argc, char **argv, struct options *options
 	}
 	if (options->versions)
 		return OPTIONS_VERSIONS;
+	if (options->health)
+		return OPTIONS_HEALTH;
 	return options_complete(options, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
 }

@@ -44,12 +44,14 @@ struct options {
 	int color;	       /* which part of it this is; -1: there are none */
 	bool silent; /* another part than that of the first process: its results are not shown */
 	int steps;   /* of --sgd */
+	bool health;
+	int burn_sec; /* of --health */
 	struct fault fault;
 	struct secret secret; /* until the ranks have met */
 };
 
-/* What options_parse() says. OPTIONS_VERSIONS: --versions, with or without --json. */
-enum options_result { OPTIONS_RUN, OPTIONS_VERSIONS, OPTIONS_DONE, OPTIONS_BAD };
+/* What options_parse() says. OPTIONS_VERSIONS: --versions, with or without --json; OPTIONS_HEALTH: --health. */
+enum options_result { OPTIONS_RUN, OPTIONS_VERSIONS, OPTIONS_HEALTH, OPTIONS_DONE, OPTIONS_BAD };
 
 /* Parses @argv, then fills what is missing from the environment and the defaults. OPTIONS_DONE:
  * help or version was printed; OPTIONS_BAD: *err says what is wrong. */

@@ -74,6 +74,23 @@ uuid() {
 		"[0 node01] $(uuid node01 2)" "[1 node01] $(uuid node01 5)" "[2 node02] $(uuid node02 3)")" ]
 }
 
+@test "bench --health: the slow card and the ill one are named; status 5" {
+	ringup -q -f some.yaml bench --health >out
+	[ "$(grep -c ' well$' out)" = 12 ]
+	printf '%s\n' '1 fma 80' '1 throttle 4' '1 serial 1320921054321' '2 lost 2' >.ringup/lab/node01/gpus/health
+	printf '%s\n' '3 remap_pending 1' >.ringup/lab/node02/gpus/health
+	fails 5 -f some.yaml bench --health
+	says "3 findings on the GPUs" "serial 1320921054321"
+	ringup -q -f some.yaml --json bench --health >health.json 2>/dev/null || true
+	jq -e '.simulated and .verdict == "bad GPUs" and ([.cards[] | select(.findings != []) | "\(.host) \(.card)"] ==
+		["node01 1", "node01 2", "node02 3"])' health.json
+	jq -e '.findings[0] | test("node01 GPU 1 .*serial 1320921054321.*slow: 40 TFLOP/s.*80 %.*power limit")' health.json
+	jq -e '.findings[1] | test("node01 GPU 2 .*fell off the bus")' health.json
+	fails 2 -f some.yaml bench --health --min-percent 5
+	says "--health goes with --hosts and --limit only"
+	rm out health.json .ringup/lab/*/gpus/health
+}
+
 @test "lab up again with one GPU less: it is lost" {
 	ringup -q lab up --loopback --gpus node02=3xA100 3>&- 4>&-
 	[ "$(ringup -q --json probe | jq -r '.hosts[1].simulated + " " + .hosts[1].driver')" = "3x NVIDIA A100-SXM4-80GB 470.57.02" ]

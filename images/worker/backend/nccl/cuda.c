@@ -84,6 +84,17 @@ static const struct {
 	OPTIONAL(cuGraphLaunch, ""),
 	OPTIONAL(cuGraphExecDestroy, ""),
 	OPTIONAL(cuGraphDestroy, ""),
+	OPTIONAL(cuDeviceGetByPCIBusId, ""),
+	OPTIONAL(cuDeviceGetAttribute, ""),
+	OPTIONAL(cuMemGetInfo, "_v2"),
+	OPTIONAL(cuMemHostAlloc, ""),
+	OPTIONAL(cuMemcpyDtoDAsync, "_v2"),
+	OPTIONAL(cuMemcpyHtoDAsync, "_v2"),
+	OPTIONAL(cuMemcpyDtoHAsync, "_v2"),
+	OPTIONAL(cuMemsetD32Async, ""),
+	OPTIONAL(cuModuleLoadData, ""),
+	OPTIONAL(cuModuleGetFunction, ""),
+	OPTIONAL(cuLaunchKernel, ""),
 #undef SYMBOL
 #undef OPTIONAL
 };

@@ -55,7 +55,24 @@ struct cuda {
 	int (*cuGraphLaunch)(void *exec, void *stream);
 	int (*cuGraphExecDestroy)(void *exec);
 	int (*cuGraphDestroy)(void *graph);
+
+	/* for --health; each may be NULL */
+	int (*cuDeviceGetByPCIBusId)(int *device, const char *bus);
+	int (*cuDeviceGetAttribute)(int *value, int attribute, int device);
+	int (*cuMemGetInfo)(size_t *free_bytes, size_t *all_bytes);
+	int (*cuMemHostAlloc)(void **memory, size_t bytes, unsigned flags);
+	int (*cuMemcpyDtoDAsync)(cuda_address to, cuda_address from, size_t bytes, void *stream);
+	int (*cuMemcpyHtoDAsync)(cuda_address to, const void *from, size_t bytes, void *stream);
+	int (*cuMemcpyDtoHAsync)(void *to, cuda_address from, size_t bytes, void *stream);
+	int (*cuMemsetD32Async)(cuda_address to, unsigned value, size_t words, void *stream);
+	int (*cuModuleLoadData)(void **module, const void *image);
+	int (*cuModuleGetFunction)(void **function, void *module, const char *name);
+	int (*cuLaunchKernel)(void *function, unsigned blocks, unsigned blocks_y, unsigned blocks_z,
+			      unsigned threads, unsigned threads_y, unsigned threads_z,
+			      unsigned shared_bytes, void *stream, void **parameters, void **extra);
 };
+
+#define CUDA_MULTIPROCESSORS 16 /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 
 #define CUDA_CAPTURE_THREAD_LOCAL 1 /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cards.h - the GPUs of a fleet, as `allreduce --health` of each host describes them (images/worker/health/health.h), and
+ * which of them are ill or slow.
+ *
+ * A card is compared with the median of all cards of its model in the fleet, where there are CARDS_LEAST of them.
+ */
+#ifndef DEPLOYER_BENCH_CARDS_H
+#define DEPLOYER_BENCH_CARDS_H
+
+#include "core/json.h"
+#include "core/words.h"
+
+#define CARDS_OF_HOST_MAX 64  /* the worker tells of no more */
+#define CARDS_LINE_BYTES 4096 /* longer ones are passed over: the worker writes none */
+#define CARDS_LINES_MAX 1024  /* of a host */
+#define CARDS_TEXT_BYTES 256  /* of a name or a reason; the rest is cut */
+#define CARDS_XIDS_MAX 16
+#define CARDS_LEAST 3 /* fewer of a model tell nothing of each other */
+
+/*
+ * Bandwidths: the wires and the memory of two cards are the same, so little is allowed. Chosen, not taken from a source:
+ * it has met no fleet yet.
+ */
+#define CARDS_BANDWIDTH_PERCENT 95
+/*
+ * Calculating: cards of one model differ by their chips' power management, 8 % on average in five computing centers
+ * (P. Sinha et al., "Not All GPUs Are Created Equal", SC22, arxiv.org/abs/2208.11035).
+ */
+#define CARDS_CALCULATION_PERCENT 90
+
+enum card_measure { CARD_COPY, CARD_FILL, CARD_H2D, CARD_D2H, CARD_TFLOPS, CARD_MEASURES };
+
+/* Texts are in the arena, "" where the worker said nothing. Numbers are 0 where they are not known. */
+struct health_card {
+	const char *host;
+	int number; /* on its host */
+	const char *model, *serial, *uuid, *bus, *slot;
+	double measures[CARD_MEASURES]; /* GB/s of 1e9 bytes; 1e12 operations of f32 a second */
+	double wrong;			/* results that it calculated wrongly */
+	double ecc_uncorrected;		/* since the driver was loaded */
+	double pages_pending, remap_pending, remap_failed;
+	double pcie_width, pcie_width_max;
+	double throttle; /* bits of nvmlClocksEventReasons while it worked */
+	double watt, celsius, sm_mhz;
+	int xids[CARDS_XIDS_MAX];
+	size_t xid_count;
+	const char *error, *phase; /* why it came no further, and in which phase */
+	bool lost;
+	double hung_s; /* > 0: it hung in that phase */
+	struct words findings;
+};
+
+struct health_host {
+	const char *host;
+	const char *error; /* why there are no cards */
+	bool simulated;
+	struct health_card *cards;
+	size_t count;
+};
+
+/* Reads what a host's worker printed. What is no such line is passed over: the host may print anything. */
+void cards_read(const char *text, size_t length, const char *host, struct arena *arena,
+		struct health_host *out);
+
+/* Fills the cards' findings; adds each, with the card's names, to *findings. */
+void cards_judge(struct health_host *hosts, size_t count, struct arena *arena,
+		 struct words *findings);
+
+/* The name of a measure as JSON has it: "copy_gbps". */
+const char *card_measure_name(enum card_measure measure);
+
+/* Adds the cards and their findings to a document. */
+void cards_to_json(const struct health_host *hosts, size_t count, cJSON *document);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "health/burn.h"
+#include "clock.h"
+#include "health/burn_kernel.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define BLOCKS_PER_PROCESSOR \
+	4	    /* two fit at a time on every processor since compute capability 5.0 */
+#define BATCH_S 0.1 /* of launches, between two looks at NVML */
+#define BATCH_MAX 4096
+#define THROTTLE_IDLE 0x1ULL /* nvmlClocksEventReasonGpuIdle */
+
+/* What lies on the card. */
+struct burn_state {
+	struct card *card;
+	void *function;
+	cuda_address expected, errors;
+	unsigned blocks;
+};
+
+static int burn_launch(const struct burn_state *s, unsigned blocks, unsigned compares,
+		       struct failure *err)
+{
+	cuda_address expected = s->expected, errors = s->errors;
+	unsigned rounds = BURN_ROUNDS;
+	void *parameters[] = {&expected, &errors, &rounds, &compares};
+	int code = s->card->cuda.cuLaunchKernel(s->function, blocks, 1, 1, BURN_THREADS, 1, 1, 0,
+						s->card->stream, parameters, NULL);
+
+	return code == 0 ? 0 : cuda_failed(&s->card->cuda, "cuLaunchKernel", code, err);
+}
+
+static int burn_load(struct burn_state *s, struct failure *err)
+{
+	static char text[BURN_TEXT_BYTES];
+	const struct cuda *cuda = &s->card->cuda;
+	void *module = NULL;
+	int processors = 0, code;
+
+	burn_text(text);
+	code = cuda->cuModuleLoadData(&module, text);
+	if (code != 0)
+		return cuda_failed(cuda, "cuModuleLoadData", code, err);
+	code = cuda->cuModuleGetFunction(&s->function, module, BURN_NAME);
+	if (code != 0)
+		return cuda_failed(cuda, "cuModuleGetFunction", code, err);
+	code = cuda->cuDeviceGetAttribute(&processors, CUDA_MULTIPROCESSORS, s->card->cuda_device);
+	if (code != 0)
+		return cuda_failed(cuda, "cuDeviceGetAttribute", code, err);
+	s->blocks = (unsigned)processors * BLOCKS_PER_PROCESSOR;
+	code = cuda->cuMemAlloc(&s->expected, BURN_THREADS * sizeof(float));
+	if (code == 0)
+		code = cuda->cuMemAlloc(&s->errors, sizeof(uint32_t));
+	return code == 0 ? 0 : cuda_failed(cuda, "cuMemAlloc", code, err);
+}
+
+/* The first launch, of one block: its results are what all others must come to, and the host knows one of them. */
+static int burn_keep(struct burn_state *s, struct burn *burn, struct failure *err)
+{
+	const struct cuda *cuda = &s->card->cuda;
+	const uint32_t none = 0;
+	float first = 0, right = burn_expected(BURN_ROUNDS);
+	double seconds;
+	int code = cuda->cuMemcpyHtoD(s->errors, &none, sizeof(none));
+
+	if (code != 0)
+		return cuda_failed(cuda, "cuMemcpyHtoD", code, err);
+	if (card_start_clock(s->card, err) < 0 || burn_launch(s, 1, 0, err) < 0 ||
+	    card_stop_clock(s->card, &seconds, err) < 0)
+		return -1;
+	code = cuda->cuMemcpyDtoH(&first, s->expected, sizeof(first));
+	if (code != 0)
+		return cuda_failed(cuda, "cuMemcpyDtoH", code, err);
+	burn->wrong += memcmp(&first, &right, sizeof(first)) != 0;
+	return 0;
+}
+
+/* The card while it works. */
+static void burn_look(struct card *card, struct burn *burn)
+{
+	const struct nvml *nvml = &card->nvml;
+	double number;
+	int code;
+
+	if (!card->device)
+		return;
+	burn->samples++;
+	code = nvml_read_one(nvml, card->device, READING_SM_MHZ, &number);
+	burn->lost |= code == NVML_GPU_IS_LOST;
+	if (code == 0) {
+		burn->sm_mhz += (number - burn->sm_mhz) / ++burn->clocks;
+	}
+	if (nvml_read_one(nvml, card->device, READING_POWER_W, &number) == 0 &&
+	    number > burn->power_w)
+		burn->power_w = number;
+	if (nvml_read_one(nvml, card->device, READING_CELSIUS, &number) == 0 &&
+	    number > burn->celsius)
+		burn->celsius = number;
+	if (nvml_read_one(nvml, card->device, READING_THROTTLE, &number) == 0)
+		burn->throttle |= (unsigned long long)number & ~THROTTLE_IDLE;
+}
+
+/* Launches that take about BATCH_S; NVML is asked while the last of them still run. */
+static int burn_batch(struct burn_state *s, struct burn *burn, int launches, double *seconds,
+		      struct failure *err)
+{
+	if (card_start_clock(s->card, err) < 0)
+		return -1;
+	for (int i = 0; i < launches; i++)
+		if (burn_launch(s, s->blocks, 1, err) < 0)
+			return -1;
+	burn_look(s->card, burn);
+	return card_stop_clock(s->card, seconds, err);
+}
+
+static int burn_work(struct burn_state *s, struct burn *burn, struct failure *err)
+{
+	double flop = BURN_THREAD_FLOP * BURN_THREADS * s->blocks, seconds, done = 0;
+	struct burn warm = {0};
+	int launches = 1;
+
+	if (burn_batch(s, &warm, 1, &seconds, err) < 0)
+		return -1;
+	if (seconds > 0)
+		launches = BATCH_S / seconds < BATCH_MAX ? (int)(BATCH_S / seconds) : BATCH_MAX;
+	launches += launches == 0;
+	do {
+		if (burn_batch(s, burn, launches, &seconds, err) < 0)
+			return -1;
+		burn->seconds += seconds;
+		done += flop * launches;
+	} while (seconds > 0 && burn->seconds < s->card->burn_sec &&
+		 clock_usec() < s->card->deadline_usec);
+	burn->tflops = burn->seconds > 0 ? done / burn->seconds / 1e12 : 0;
+	return 0;
+}
+
+int burn_run(struct card *card, struct burn *burn, struct failure *err)
+{
+	struct burn_state s = {.card = card};
+	uint32_t wrong = 0;
+	int code;
+
+	memset(burn, 0, sizeof(*burn));
+	if (!card->cuda.cuModuleLoadData || !card->cuda.cuModuleGetFunction ||
+	    !card->cuda.cuLaunchKernel || !card->cuda.cuDeviceGetAttribute)
+		return failure_set(err, STATUS_GPU, -1, "",
+				   "this libcuda.so.1 loads no kernels: upgrade the driver");
+	if (burn_load(&s, err) < 0 || burn_keep(&s, burn, err) < 0 || burn_work(&s, burn, err) < 0)
+		return -1;
+	code = card->cuda.cuMemcpyDtoH(&wrong, s.errors, sizeof(wrong));
+	if (code != 0)
+		return cuda_failed(&card->cuda, "cuMemcpyDtoH", code, err);
+	burn->wrong += wrong;
+	card->cuda.cuMemFree(s.expected);
+	card->cuda.cuMemFree(s.errors);
+	return 0;
+}

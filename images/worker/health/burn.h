@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Heats a card for some seconds, looks at it meanwhile, and counts what it calculates wrongly. */
+#ifndef WORKER_BURN_H
+#define WORKER_BURN_H
+
+#include "health/card.h"
+
+struct burn {
+	double tflops;		  /* of f32, a fused multiply-add being two operations */
+	double seconds;		  /* of the card's time */
+	unsigned long long wrong; /* results that differ from the first ones, or from the host's */
+	int samples;		  /* how often NVML was asked meanwhile */
+	int clocks;		  /* how many of them have a clock */
+	double sm_mhz;		  /* the average of those */
+	double power_w, celsius;  /* the most; 0: not supported */
+	unsigned long long throttle; /* all reasons that were there, but for "idle" */
+	bool lost;		     /* the card did not answer NVML any more */
+};
+
+int burn_run(struct card *card, struct burn *burn, struct failure *err);
+
+#endif

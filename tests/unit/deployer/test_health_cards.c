@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* The GPUs of a fleet: what is read of their lines, and which are called slow or ill. */
+#include "tests/unit/support.h"
+
+#include "deployer/bench/cards.h"
+
+#include <stdio.h>
+
+#define HEAD "{\"host\": \"a\", \"simulated\": true, \"cards\": 4}\n"
+
+/* Four cards of one model, all alike, and then @more. */
+static struct health_host read_host(struct scratch *s, const char *more)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	struct health_host host;
+
+	str_add(&text, HEAD);
+	for (int i = 0; i < 4; i++)
+		str_addf(
+			&text,
+			"{\"card\": %d, \"phase\": \"identity\", \"model\": \"H100\", \"serial\": \"s%d\"}\n"
+			"{\"card\": %d, \"phase\": \"memory\", \"copy_gbps\": 2000}\n"
+			"{\"card\": %d, \"phase\": \"burn\", \"tflops\": 50}\n",
+			i, i, i, i);
+	str_add(&text, more);
+	cards_read(text.text, text.length, "node01", &s->arena, &host);
+	return host;
+}
+
+/* The one finding, or "" where there is none. */
+static const char *judged(struct scratch *s, const char *more)
+{
+	struct health_host host = read_host(s, more);
+	struct words findings = WORDS_INIT(&s->arena);
+
+	cards_judge(&host, 1, &s->arena, &findings);
+	assert_true(findings.count <= 1);
+	return findings.count ? findings.list[0] : "";
+}
+
+static void test_findings(void **state)
+{
+	static const struct {
+		const char *more, *says;
+	} rows[] = {
+		{"", ""},
+		{"{\"card\": 1, \"tflops\": 46}", ""},
+		{"{\"card\": 1, \"copy_gbps\": 1901}", ""},
+		{"{\"card\": 1, \"copy_gbps\": 1800}",
+		 "node01 GPU 1 (H100, serial s1): slow: 1800 GB/s copying in its memory, 90 %"},
+		{"{\"card\": 2, \"tflops\": 40, \"throttle\": 4}",
+		 "slow: 40 TFLOP/s of f32, 80 % of the 50 of the other H100; the power limit"},
+		{"{\"card\": 3, \"readings\": {\"remap_pending\": 1}}", "waits for a reset"},
+		{"{\"card\": 3, \"readings\": {\"remap_failed\": 1}}", "have NVIDIA replace it"},
+		{"{\"card\": 3, \"readings\": {\"ecc_volatile\": 7}}", "7 uncorrected ECC errors"},
+		{"{\"card\": 3, \"readings\": {\"ecc_volatile\": \"not supported\"}}", ""},
+		{"{\"card\": 3, \"xids\": [79]}", "Xid 79"},
+		{"{\"card\": 3, \"wrong\": 3}", "3 results wrongly"},
+		{"{\"card\": 3, \"phase\": \"burn\", \"lost\": true, \"error\": \"x\"}",
+		 "off the bus"},
+		{"{\"card\": 3, \"phase\": \"burn\", \"hung\": 50.0}",
+		 "hung in the phase burn for 50 s"},
+		{"{\"card\": 3, \"phase\": \"context\", \"error\": \"MIG\"}",
+		 "measured (context): MIG"},
+	};
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *finding = judged(s, rows[i].more);
+
+		if (*rows[i].says ? !strstr(finding, rows[i].says) : *finding)
+			fail_msg("%s: '%s'", rows[i].more, finding);
+	}
+}
+
+/* A host may print anything. */
+static void test_hostile(void **state)
+{
+	struct scratch *s = *state;
+	struct words findings = WORDS_INIT(&s->arena);
+	struct health_host host = read_host(
+		s,
+		"{\"card\": 64, \"tflops\": 1}\n{\"card\": -1}\n{\"cards\": 9, \"host\": 1}\n[\n"
+		"{\"card\": 0, \"tflops\": -5, \"copy_gbps\": 1e999, \"xids\": [-1, 1e9, \"x\"]}\n"
+		"{\"card\": 0, \"serial\": \"\\u001b[2J\\n\"}\n\n\n{");
+
+	assert_int_equal(host.count, 4);
+	assert_string_equal(host.cards[0].serial, "?[2J?");
+	assert_true(host.cards[0].measures[CARD_TFLOPS] == 0);
+	assert_true(host.cards[0].measures[CARD_COPY] == 0);
+	assert_int_equal(host.cards[0].xid_count, 0);
+	cards_read("", 0, "node02", &s->arena, &host);
+	cards_judge(&host, 1, &s->arena, &findings);
+	assert_string_equal(findings.list[0], "node02: the worker told of no GPU");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_findings, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_hostile, scratch_setup, scratch_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
