@@ -127,8 +127,15 @@ $(O)/tests/lab/%: tests/lab/%.c $(O)/libringup.a $(O)/flags
 	@echo "  TEST  $<"
 	$(Q)$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lm
 
+# Fuzz targets are compiled with the tests, so that they stay true to the headers; 'make fuzz' links and runs them.
+FUZZ_OBJS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%.o,$(wildcard tests/fuzz/*.c))
+$(O)/tests/fuzz/%.o: tests/fuzz/%.c $(O)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -Iimages/worker $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
+
 .PHONY: unit-tests
-unit-tests: $(UNIT_TESTS) $(LAB_PROGRAMS)
+unit-tests: $(UNIT_TESTS) $(LAB_PROGRAMS) $(FUZZ_OBJS)
 
 demo: all ## the main job: lab up, up, bench (six verified ranks on three hosts), a small training
 	@BUILD="$(O)" .ci/demo.sh
@@ -212,4 +219,4 @@ clean: ## remove what was built (a running lab keeps running: see 'ringup lab do
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
--include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(UNIT_TESTS:%=%.d) $(LAB_PROGRAMS:%=%.d)
+-include $(OBJS:.o=.d) $(WORKER_OBJS:.o=.d) $(JOB_OBJS:.o=.d) $(UNIT_TESTS:%=%.d) $(LAB_PROGRAMS:%=%.d) $(FUZZ_OBJS:.o=.d)

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct cluster cluster = {.folder = "/nonexistent"};
 	struct credentials credentials, same;
 	struct error err = {0};
-	const char *text;
+	struct secret text;
 	int rc = credentials_parse("f", (const char *)data, size, &json, &err);
 
 	fuzz_check_error(rc, &err);
@@ -31,10 +31,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rc < 0 || credentials.helper)
 		return 0;
 	text = credentials_text(&credentials, REGISTRY, &arena);
-	if (!*text)
+	if (!*text.hidden)
 		return 0;
 	/* what an engine elsewhere is given says the same */
-	setenv("REGISTRY_AUTH_FILE", fuzz_file((const uint8_t *)text, strlen(text)), 1);
+	setenv("REGISTRY_AUTH_FILE", fuzz_file((const uint8_t *)text.hidden, strlen(text.hidden)),
+	       1);
 	fuzz_check(credentials_find(&cluster, REGISTRY, &arena, &same, &err) == 0);
 	fuzz_check(!same.user == !credentials.user);
 	if (same.user)

@@ -3,6 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "plan/lock.h"
+#include "resolver/resolve.h"
 
 #include <sys/stat.h>
 
@@ -37,22 +38,25 @@ static const struct catalog *small_catalog(void)
 	return &catalog;
 }
 
-static const char *const *requests_of(const struct plan *plan, struct arena *arena)
+static const char *const *list_of(const char *const *texts, size_t count, struct arena *arena)
 {
-	const char **list = ARENA_ARRAY(arena, plan->request_count + 1, const char *);
+	const char **list = ARENA_ARRAY(arena, count + 1, const char *);
 
-	for (size_t i = 0; i < plan->request_count; i++)
-		list[i] = plan->requests[i];
+	for (size_t i = 0; i < count; i++)
+		list[i] = texts[i];
 	return list;
 }
 
 /* Any lock can be held against today's catalog. */
 static void check_fit(const struct plan *plan, struct arena *arena)
 {
-	struct resolve_input input = {.requests = requests_of(plan, arena), .accelerator = "cpu"};
+	struct resolve_input input = {.requests =
+					      list_of(plan->requests, plan->request_count, arena),
+				      .accelerator = "cpu"};
 	struct unsatisfied why = {0};
+	struct plan checked = *plan;
 	struct error err = {0};
-	int rc = plan_check(small_catalog(), &input, plan, arena, &why, &err);
+	int rc = plan_check(small_catalog(), &input, &checked, arena, &why, &err);
 
 	fuzz_check_error(rc, &err);
 	fuzz_check(rc == 0 || err.kind == ERROR_UNSATISFIED || err.kind == ERROR_USAGE);
@@ -61,7 +65,7 @@ static void check_fit(const struct plan *plan, struct arena *arena)
 
 static void check_copy(const struct lock *lock, struct arena *arena)
 {
-	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	struct lock_change changes[LOCK_CHANGES_MAX];
 	struct error err = {0};
 	struct stat before, after;
 	struct lock again;
@@ -84,8 +88,8 @@ static void check_copy(const struct lock *lock, struct arena *arena)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *path = fuzz_file(data, size), *const * requests;
-	struct lock_change changes[2 * PLAN_CHOICES_MAX];
+	const char *path = fuzz_file(data, size), *const * requests, *const * allow;
+	struct lock_change changes[LOCK_CHANGES_MAX];
 	struct plan nothing = {0};
 	struct error err = {0};
 	struct lock lock;
@@ -98,9 +102,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	fuzz_check(found && lock.plan.count && lock.plan.count <= PLAN_CHOICES_MAX);
-	requests = requests_of(&lock.plan, &arena);
-	fuzz_check(lock_match(&lock, path, requests, "auto", &err) == 0);
-	fuzz_check(lock_match(&lock, path, requests, lock.plan.accelerator, &err) == 0);
+	requests = list_of(lock.plan.requests, lock.plan.request_count, &arena);
+	allow = list_of(lock.plan.allow, lock.plan.allow_count, &arena);
+	fuzz_check(lock_match(&lock, path, requests, allow, "auto", &err) == 0);
+	fuzz_check(lock_match(&lock, path, requests, allow, lock.plan.accelerator, &err) == 0);
 	fuzz_check(lock_diff(&nothing, &lock.plan, changes) == lock.plan.count);
 	fuzz_check(lock_diff(&lock.plan, &nothing, changes) == lock.plan.count);
 	check_fit(&lock.plan, &arena);
