@@ -124,8 +124,15 @@ static int check_one(struct member *m, void *arg, struct error *err)
 	if (!*f->engine)
 		return error_set(
 			err, ERROR_FAILED,
-			"%s: %s is not installed there; install it (%s), or set container.engine",
+			"%s: %s is not installed there; 'ringup setup' installs it (%s), or set container.engine",
 			m->host->name, m->engine->name, m->engine->install);
+	if (m->engine->permit && engine_refuses_login(f->engine_error))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: %s runs there, but %s may not talk to it: %s; set 'sudo: true' for the host, or give the right (%s)",
+			m->host->name, m->engine->name,
+			*m->target.user ? m->target.user : "this login", f->engine_error,
+			m->engine->permit);
 	return error_set(err, ERROR_FAILED,
 			 "%s: %s does not answer there: %s; start it (%s) and see its log",
 			 m->host->name, m->engine->name, f->engine_error, m->engine->start);

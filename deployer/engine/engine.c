@@ -39,6 +39,13 @@ const struct container_wish container_wish_empty = {
 	.arguments = none,
 };
 
+bool engine_refuses_login(const char *message)
+{
+	return strcasestr(message, "permission denied while trying to connect to the") ||
+	       (strstr(message, "unable to connect to Podman socket") &&
+		strstr(message, "permission denied"));
+}
+
 const struct engine *engine_find(const char *name)
 {
 	const struct engine *best = NULL;

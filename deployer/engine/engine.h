@@ -64,7 +64,9 @@ struct engine {
 	const char *install;	 /* how a host gets it; "" when there is nothing to install */
 	const char *gpu_toolkit; /* how a host gets NVIDIA's container toolkit for it */
 	const char *start;	 /* the command that starts its daemon; "" when it has none */
-	const char *settings;	 /* its daemon's settings, a file of JSON; NULL when it has none */
+	/* what gives a login the right to talk to it; NULL when it has no daemon to refuse */
+	const char *permit;
+	const char *settings; /* its daemon's settings, a file of JSON; NULL when it has none */
 
 	const char *trust_folder; /* the registry's CA goes to TRUST_FOLDER/REGISTRY/ca.crt */
 	const char *const *probe; /* prints the server's version */
@@ -122,6 +124,13 @@ struct engine {
 
 /* All engines, NULL-terminated. */
 extern const struct engine *const engines[];
+
+/*
+ * Whether an engine's message says that its daemon runs and refuses this login. Sources: recorded from Docker Engine
+ * 20.10.24 and 28.2.2 and Podman 4.3.1 --remote, with a socket of root's; Docker 29.2.1's is in
+ * github.com/chrisjbawden/cockpit-dockermanager, issue 37. A socket that is not there has another message.
+ */
+bool engine_refuses_login(const char *message);
 
 /* The engine of that name, or the one with the lowest rank for "auto"; NULL when there is none. */
 const struct engine *engine_find(const char *name);

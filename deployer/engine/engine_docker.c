@@ -155,6 +155,7 @@ const struct engine engine_docker = {
 	.install = "on Debian and Ubuntu: apt-get install docker.io",
 	.gpu_toolkit = DOCKER_GPU_TOOLKIT,
 	.start = "systemctl start docker",
+	.permit = "sudo usermod -aG docker USER, then log in anew",
 	.settings = "/etc/docker/daemon.json",
 	.trust_folder = "/etc/docker/certs.d",
 	.probe = (const char *const[]){DOCKER, "version", "--format", "{{.Server.Version}}", NULL},

@@ -299,7 +299,7 @@ static int yaml_refuse_directives(const char *name, const char *text, size_t len
 		const char *next = memchr(p, '\n', (size_t)(end - p));
 
 		if (end - p >= 4 && memcmp(p, "%TAG", 4) == 0)
-			return error_set(err, ERROR_USAGE, "%s:%d: %%TAG is not supported", name,
+			return error_set(err, ERROR_USAGE, "%s:%d:1: %%TAG is not supported", name,
 					 line);
 		p = next ? next + 1 : end;
 	}

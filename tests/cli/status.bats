@@ -106,6 +106,15 @@ as_up() {
 	json '[h["state"] for h in d["hosts"]] == ["stopped", "paused", "absent"] and d["hosts"][0]["exit_status"] == 137'
 }
 
+@test "an engine that refuses the login is not one that is stopped" {
+	host_has 1 engine-error 'Got permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.24/version": dial unix /var/run/docker.sock: connect: permission denied'
+	host_has 2 engine-error 'permission denied while trying to connect to the docker API at unix:///var/run/docker.sock'
+	sshd_answers 3 'ssh-ed25519 AAAA'
+	apart ringup status
+	says 4 'node01: docker runs there, but ' "set 'sudo: true' for the host" 'usermod -aG docker' 'node02: docker runs there, but '
+	! grep -q 'systemctl start docker' ../err
+}
+
 @test "an engine that is stopped, and a host without ssh" {
 	host_has 1 engine-error 'Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?'
 	host_has 2 away 'connection refused'
