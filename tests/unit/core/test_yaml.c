@@ -87,7 +87,7 @@ static void test_bad(void **state)
 		{"a: *x\n", "c.yaml:1:4: ", "anchors"},
 		{"&k a: 1\n", "c.yaml:1:1: ", "anchors"},
 		{"a: !!python/object x\n", "c.yaml:1:4: ", "tag"},
-		{"%YAML 1.1\n%TAG !e! tag:e,2000:\n---\na: 1\n", "c.yaml:2: ", "%TAG"},
+		{"%YAML 1.1\n%TAG !e! tag:e,2000:\n---\na: 1\n", "c.yaml:2:1: ", "%TAG"},
 		{"a: !foo [1]\n", "c.yaml:1:4: ", "tag"},
 		{"a: !foo {b: 1}\n", "c.yaml:1:4: ", "tag"},
 		{"[a, b]: 1\n", "c.yaml:1:1: ", "a key must be a word"},
