@@ -587,6 +587,38 @@ static const char *const *kubernetes_output(const struct job_record *record, boo
 	return words.list;
 }
 
+/*
+ * Without --timestamps, kubelet joins the pieces of a long line again (pkg/kubelet/kuberuntime/logs/logs.go: it takes the end
+ * of line off what the container runtime has tagged as partial).
+ */
+static const char *const *kubernetes_first(const struct job_record *record, struct arena *arena,
+					   struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	_cleanup_(json_free) cJSON *list = NULL;
+	struct kubernetes_place place;
+	struct kubernetes_pods pods;
+	struct words words = WORDS_INIT(arena);
+
+	if (kubernetes_find(record, arena, &place, err) < 0 ||
+	    kubernetes_get_job(&place, arena, &json, &list, err) < 0)
+		return NULL;
+	kubernetes_read_pods(list, arena, &pods);
+	for (size_t i = 0; i < pods.count; i++) {
+		const char *name = pods.list[i].name;
+
+		if (kubernetes_task(place.kind->name, place.name, name) != 0)
+			continue;
+		kubectl_begin(&place.site, &words);
+		words_add_all(&words, WORDS("logs", "--tail=-1"));
+		words_addf(&words, "pod/%s", name);
+		return words.list;
+	}
+	error_set(err, ERROR_FAILED, "the first pod of %s/%s is not there any more",
+		  place.kind->name, place.name);
+	return NULL;
+}
+
 static bool kubernetes_read(const struct job_record *record, int raw, const char *line,
 			    struct arena *arena, struct scheduler_line *out)
 {
@@ -619,6 +651,7 @@ const struct scheduler scheduler_kubernetes = {
 	.ask = kubernetes_ask,
 	.cancel = kubernetes_cancel,
 	.output = kubernetes_output,
+	.first = kubernetes_first,
 };
 
 /* --- the cluster ----------------------------------------------------------------------------- */

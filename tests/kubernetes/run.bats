@@ -175,6 +175,54 @@ follow() {
 	ringup stop ring set
 }
 
+# measures WORD...: bench in the background; its two pods run the worker for real.
+measures() {
+	local label=jobset.sigs.k8s.io/jobset-name rank
+	rm -rf .ringup/jobs/bench
+	ringup --json bench --on kubernetes --kind jobset --nodes 2 --ppn 1 -- -b 1K -e 4K -n 2 "$@" >bench.json 2>bench.err 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted bench
+	for rank in 0 1; do
+		pod bench $label "$(object bench)-node-0-$rank-abcde" "node0$((rank + 1))"
+		works "$(object bench)-node-0-$rank-abcde" $rank 3>&- 4>&- &
+		WORKER[rank]=$!
+	done
+}
+
+# ended: the worker's ranks, their pods, and with them the job; the command's status is $status.
+ended() {
+	local rank all=0
+	for rank in 0 1; do
+		status=0
+		wait "${WORKER[rank]}" || status=$?
+		((all |= status)) || true
+		pod_ends "$(object bench)-node-0-$rank-abcde" "$status"
+	done
+	if [ "$all" = 0 ]; then
+		job_is bench Completed AllJobsCompleted
+	else
+		job_is bench Failed FailedJobs
+	fi
+	status=0
+	wait $FOLLOWER || status=$?
+}
+
+@test "bench judges the report of its first pod, whose log has long lines in pieces" {
+	measures
+	ended
+	[ "$status" = 0 ]
+	[ "$(jq -r .verdict bench.json)" = pass ]
+	[ "$(jq '[.ranks[].host] | unique | length' bench.json)" = 2 ]
+	grep -q ' stdout P ' "$KUBE/logs/$(object bench)-node-0-0-abcde.log"
+	! grep -q "$(kubectl get secret "$(object bench)-secret" -o jsonpath='{.data.secret}' | base64 -d)" -r .ringup/jobs/bench
+	ringup stop bench
+	measures --fault-inject corrupt:1
+	ended
+	[ "$status" = 5 ]
+	[[ $(jq -r .reason bench.json) == *"$(object bench)-node-0-1-abcde"* ]]
+	ringup stop bench
+}
+
 @test "status shows nodes and what their GPUs are used for" {
 	run ringup status --on kubernetes
 	has "node01"
