@@ -133,6 +133,36 @@ follow() {
 	[[ $output != *pull-* ]]
 }
 
+# refused JOB MESSAGE: the Event that a controller writes when it may not make a pod.
+refused() {
+	kubectl create -f - >&2 <<-EOT
+		apiVersion: v1
+		kind: Event
+		metadata: {generateName: "$(object "$1")."}
+		involvedObject: {apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: "$(object "$1")", namespace: default}
+		type: Warning
+		reason: FailedCreatePod
+		message: '$2'
+		lastTimestamp: "2026-11-25T12:00:00Z"
+	EOT
+}
+
+@test "pods that nobody may make are named with the Event's words, and the job is not waited for" {
+	local status=0
+	ringup run --on kubernetes --name barred train >barred.out 2>barred.err 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted barred
+	refused barred 'Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest": hostPath volumes'
+	ringup run --on kubernetes --name much train >much.out 2>much.err 3>&- 4>&- &
+	submitted much
+	refused much 'Error creating: pods "x" is forbidden: exceeded quota: gpus, requested: 8, used: 8, limited: 8'
+	kube_wait grep -q 'FailedCreatePod: .*exceeded quota: gpus.*ask for less, or for more quota' much.err
+	ringup stop much
+	wait $FOLLOWER || status=$?
+	[ "$status" = 1 ]
+	grep -q 'could never begin, and was ended: PyTorchJob barred-.*: FailedCreatePod: .*violates PodSecurity.*--set namespace=NAME' barred.err
+}
+
 @test "a job that is left goes on, and logs and wait know it" {
 	ringup run -d --on kubernetes --name left train
 	pod left $LABEL "$(object left)-master-0" node01
