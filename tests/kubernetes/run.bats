@@ -178,6 +178,31 @@ refused() {
 	[ "$(state left)" = failed ]
 }
 
+# interrupts JOB ANSWER: Ctrl-C while its two pods run, and the answer to the question then; ends as the command does.
+interrupts() {
+	python3 "$BATS_TEST_DIRNAME/../keys.py" "$2" "2 ranks on" ringup run --on kubernetes --name "$1" train 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted "$1"
+	pod "$1" $LABEL "$(object "$1")-master-0" node01
+	pod "$1" $LABEL "$(object "$1")-worker-0" node02
+	pod_runs "$(object "$1")-master-0"
+	pod_runs "$(object "$1")-worker-0"
+	wait $FOLLOWER
+}
+
+@test "Ctrl-C asks: the job may stay, or end" {
+	run -130 interrupts stays l
+	has "ringup logs -f stays"
+	[ "$(state stays)" = running ]
+	kubectl get "$(jq -r .id .ringup/jobs/stays/job.json)"
+	run -130 interrupts ends c
+	has "was cancelled"
+	[ "$(state ends)" = stopped ]
+	run kubectl get "$(jq -r .id .ringup/jobs/ends/job.json)"
+	has NotFound
+	ringup stop stays
+}
+
 @test "what the API server or kubectl refuses comes with the next thing to do" {
 	run -2 ringup run --on kubernetes --set context=guest@lab train
 	has 'context "guest@lab", namespace "default"'
