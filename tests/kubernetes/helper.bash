@@ -129,7 +129,7 @@ works() {
 		jq -r '.spec.replicatedJobs[0].template.spec.template.spec.containers[0].command[]')
 	RINGUP_SECRET=$(kubectl get secret "$(object bench)-secret" -o jsonpath='{.data.secret}' | base64 -d) \
 		RANK=$2 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((KUBE_PORT + 4)) \
-		"${words[@]}" --host "$1" 2>&1 | "$BATS_TEST_DIRNAME/cri.py" 200 >"$KUBE/logs/$1.log"
+		"${words[@]}" --host "$1" 2>&1 | "$BATS_TEST_DIRNAME/cri.py" "${PIECE:-16384}" >"$KUBE/logs/$1.log"
 	return "${PIPESTATUS[0]}"
 }
 

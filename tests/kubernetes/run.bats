@@ -263,7 +263,7 @@ ended() {
 }
 
 @test "bench judges the report of its first pod, whose log has long lines in pieces" {
-	measures
+	PIECE=200 measures
 	ended
 	[ "$status" = 0 ]
 	[ "$(jq -r .verdict bench.json)" = pass ]
@@ -275,6 +275,18 @@ ended() {
 	ended
 	[ "$status" = 5 ]
 	[[ $(jq -r .reason bench.json) == *"$(object bench)-node-0-1-abcde"* ]]
+	ringup stop bench
+}
+
+@test "bench reads a report while its pod is there, since a job that fails may delete it" {
+	measures
+	pod_runs "$(object bench)-node-0-0-abcde"
+	wait "${WORKER[@]}"
+	kube_wait grep -q '"failure": ' .ringup/jobs/bench/rank-0.log
+	kubectl delete pod --force --grace-period=0 "$(object bench)-node-0-0-abcde"
+	job_is bench Completed AllJobsCompleted
+	wait $FOLLOWER
+	[ "$(jq -r .verdict bench.json)" = pass ]
 	ringup stop bench
 }
 
