@@ -2,9 +2,11 @@
 #include "cli/bench_on.h"
 
 #include "core/file.h"
+#include "core/foreign.h"
 #include "deployer/bench/bench.h"
 #include "deployer/launcher/launcher.h"
-#include "deployer/scheduler/scheduled.h"
+#include "deployer/scheduler/scheduler.h"
+#include "deployer/scheduler/stream.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 
 #define REPORT_BYTES_MAX (64 * MIB)
 #define WORKER_BYTES_MAX (64 * MIB)
+#define FETCH_SECONDS 120
 
 /*
  * Ranks are named for their node as the scheduler calls it. Rank 0 writes its report into the job's folder by itself: of
@@ -46,21 +49,69 @@ static int bench_on_prepare(struct run_on *on, const char *folder, struct error 
 	return 0;
 }
 
-static int bench_on_read(const struct run_on *on, struct report *report, cJSON **document,
-			 struct error *err)
+/*
+ * The worker's document in the file, "" if it is not there: its first line, and those with a space before them. Lines of
+ * others stand between these where both go to one log.
+ */
+static const char *bench_on_document(const char *path, struct arena *arena, struct error *err)
 {
-	struct arena *arena = on->stages->arena;
-	char *text, *start;
+	_cleanup_(str_release) struct str out = STR_INIT;
+	bool inside = false;
+	char *text;
 	size_t length;
 
-	if (file_read(arena_printf(arena, "%s/report.json", on->record.folder), REPORT_BYTES_MAX,
-		      arena, &text, &length, err) < 0)
+	if (file_read(path, REPORT_BYTES_MAX, arena, &text, &length, err) < 0)
+		return "";
+	for (const char *line = text, *next; *line; line = next) {
+		bool begins = starts_with(line, "{\"schema\": ");
+
+		next = line + strcspn(line, "\n");
+		next += *next == '\n';
+		if (begins)
+			str_clear(&out);
+		inside |= begins;
+		if (begins || (inside && *line == ' '))
+			str_add_bytes(&out, line, (size_t)(next - line));
+	}
+	return out.length ? arena_strdup(arena, out.text) : "";
+}
+
+/* Has the first task's output fetched where the scheduler has it, and not the job's folder. */
+static int bench_on_fetch(const struct run_on *on, const struct scheduler *scheduler,
+			  const char *path, struct error *err)
+{
+	struct arena *arena = on->stages->arena;
+	const char *const *words, *said;
+
+	if (!scheduler->first)
+		return 0;
+	words = scheduler->first(&on->record, arena, err);
+	if (!words || stream_once(words, path, FETCH_SECONDS, arena, &said, err) < 0)
+		return -1;
+	if (!*said)
+		return 0;
+	return error_set(err, ERROR_FAILED, "%s",
+			 foreign_clean_line(arena_strndup(arena, said, strcspn(said, "\n"))));
+}
+
+static int bench_on_read(const struct run_on *on, const struct scheduler *scheduler,
+			 struct report *report, cJSON **document, struct error *err)
+{
+	struct arena *arena = on->stages->arena;
+	const char *path = arena_printf(arena, "%s/report.json", on->record.folder), *text;
+
+	bench_on_fetch(on, scheduler, path, err);
+	text = bench_on_document(path, arena, err);
+	/* a task that is gone has left what was read while it ran */
+	if (!*text && scheduler->first)
+		text = bench_on_document(arena_printf(arena, "%s/rank-0.log", on->record.folder),
+					 arena, err);
+	if (!*text && !err->kind)
+		error_set(err, ERROR_FAILED, "see %s", on->record.folder);
+	if (!*text)
 		return error_wrap(err, "the worker gave no report");
-	start = strchr(text, '{');
-	if (!start)
-		return error_set(err, ERROR_FAILED, "the worker gave no report; see %s",
-				 on->record.folder);
-	if (json_parse(start, strlen(start), "the worker's report", document, err) < 0 ||
+	*err = (struct error){0};
+	if (json_parse(text, strlen(text), "the worker's report", document, err) < 0 ||
 	    report_from_json(*document, arena, report, err) < 0)
 		return -1;
 	report->launcher = on->record.scheduler;
@@ -83,7 +134,12 @@ int bench_on(struct run_on *on, const char *const *arguments, struct report *rep
 
 	*report = (struct report){0};
 	*document = NULL;
-	words_add_all(&words, WORDS("sh", "-c", bench_on_script, "allreduce"));
+	if (run_on_find(on->engine, &exporter, err) < 0)
+		return -1;
+	if (exporter->scheduler->first)
+		words_add_all(&words, WORDS("allreduce", "--json"));
+	else
+		words_add_all(&words, WORDS("sh", "-c", bench_on_script, "allreduce"));
 	words_add_all(&words, arguments);
 	on->wish.is_worker = true;
 	on->wish.job.name = "bench";
@@ -93,18 +149,11 @@ int bench_on(struct run_on *on, const char *const *arguments, struct report *rep
 	on->prepare = bench_on_prepare;
 	if (launcher_find_for_job("auto", &wish, &on->wish.job.launcher, err) < 0)
 		return -1;
-	if (run_on_find(on->engine, &exporter, err) < 0)
-		return -1;
-	if (exporter->scheduler->output)
-		return error_set(
-			err, ERROR_USAGE,
-			"bench needs a folder that it shares with its nodes, and %s gives it none; 'ringup export %s' writes the worker's job",
-			exporter->scheduler->title, on->engine);
 	rc = run_on(on, err);
 	if (!on->record.name || err->kind == ERROR_INTERRUPTED)
 		return rc;
 	/* a bad verdict is also a bad status of the job; the report says more */
-	if (bench_on_read(on, report, document, &reading) == 0)
+	if (bench_on_read(on, exporter->scheduler, report, document, &reading) == 0)
 		return rc;
 	if (rc == 0 || report->verdict)
 		*err = reading;

@@ -23,7 +23,7 @@
 #include <string.h>
 
 struct options {
-	const char *launcher, *from, *facts, *on;
+	const char *launcher, *from, *facts, *on, *kind;
 	int limit, min_percent, nodes, per_host;
 	bool health;
 	struct words hosts, settings;
@@ -45,6 +45,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, on)},
 	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
 	 offsetof(struct options, nodes)},
+	{0, "kind", "KIND", "with --on: what it becomes there, of 'ringup help export'", OPT_TEXT,
+	 offsetof(struct options, kind)},
 	{0, "ppn", "N", "with --on: ranks per node", OPT_INT, offsetof(struct options, per_host)},
 	{'s', "set", "NAME=VALUE",
 	 "with --on: a setting of 'ringup help export'; may be given again", OPT_LIST,
@@ -311,10 +313,11 @@ static int bench_on_scheduler(struct stages *s, const struct options *o,
 {
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
-	struct run_on on = {.stages = s,
-			    .engine = o->on,
-			    .wish = {.settings = words_list(&o->settings), .nodes = o->nodes},
-			    .is_quiet = true};
+	struct run_on on = {
+		.stages = s,
+		.engine = o->on,
+		.wish = {.settings = words_list(&o->settings), .nodes = o->nodes, .kind = o->kind},
+		.is_quiet = true};
 	int rc;
 
 	if (o->launcher || o->hosts.count)
@@ -343,8 +346,9 @@ static int bench_run_command(struct context *ctx, void *values, const char *cons
 	if (o->facts)
 		return error_set(err, ERROR_USAGE,
 				 "--facts goes with --from: a run asks the hosts");
-	if (!o->on && (o->nodes || o->per_host || o->settings.count))
-		return error_set(err, ERROR_USAGE, "--nodes, --ppn and --set go with --on ENGINE");
+	if (!o->on && (o->nodes || o->per_host || o->kind || o->settings.count))
+		return error_set(err, ERROR_USAGE,
+				 "--nodes, --ppn, --kind and --set go with --on ENGINE");
 	if (o->on)
 		return stage_cluster(&s, ctx, err) < 0 ? -1
 						       : bench_on_scheduler(&s, o, arguments, err);
@@ -365,7 +369,8 @@ const struct command command_bench = {
 		"factor, -n iterations, -d type, -o op) and the worker's own (--min-busbw, --fault-inject):\n"
 		"  ringup bench -- -b 1K -e 64M -f 4\n"
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
-		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md).\n"
+		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md,\n"
+		"docs/engines.md).\n"
 		"--health measures each GPU of each host instead (memory, the way to the host, calculating) and reads\n"
 		"its clocks, errors and links; a card that is ill, or slower than the others of its model, is named\n"
 		"with its slot and serial number. A job that runs there meanwhile is in its way.\n"

@@ -4,8 +4,8 @@
 #include "core/digest.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "core/proc.h"
 #include "core/secret.h"
+#include "deployer/scheduler/kubectl.h"
 #include "deployer/scheduler/kubernetes_text.h"
 
 #include <stdlib.h>
@@ -16,29 +16,11 @@
  * training.kubeflow.org/job-name, job-role), jobset.sigs.k8s.io (label jobset.sigs.k8s.io/jobset-name), Job v1 (label job-name).
  */
 
-#define KUBECTL_SECONDS 90
 #define PODS_PRINTING_MAX "10000" /* that one kubectl follows */
 #define STATUS_TIMED_OUT 124	  /* as timeout(1) */
 /* An image that is not there may be pushed in a moment, and a registry that is down comes back. */
 #define SURE_SECONDS 10
 #define UNSURE_SECONDS 300
-
-/* Each kind: what kubectl calls it, how its pods are found, and what makes them. */
-static const struct kubernetes_kind {
-	const char *name, *resource, *label, *maker;
-} kinds[] = {
-	{"mpijob", "mpijobs.v2beta1.kubeflow.org", "training.kubeflow.org/job-name",
-	 "Kubeflow's MPI operator"},
-	{"pytorchjob", "pytorchjobs.v1.kubeflow.org", "training.kubeflow.org/job-name",
-	 "Kubeflow's training operator"},
-	{"tfjob", "tfjobs.v1.kubeflow.org", "training.kubeflow.org/job-name",
-	 "Kubeflow's training operator"},
-	{"trainjob", "trainjobs.v1alpha1.trainer.kubeflow.org", "jobset.sigs.k8s.io/jobset-name",
-	 "Kubeflow Trainer 2"},
-	{"job", "jobs.v1.batch", "job-name", "Kubernetes itself"},
-	{"jobset", "jobsets.v1alpha2.jobset.x-k8s.io", "jobset.sigs.k8s.io/jobset-name",
-	 "the JobSet controller"},
-};
 
 /* A job as its record and the file beside it name it. */
 struct kubernetes_place {
@@ -46,144 +28,6 @@ struct kubernetes_place {
 	const struct kubernetes_kind *kind;
 	const char *name;
 };
-
-static const struct kubernetes_kind *kubernetes_kind(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (strcmp(kinds[i].name, name) == 0)
-			return &kinds[i];
-	return NULL;
-}
-
-/* --- kubectl --------------------------------------------------------------------------------- */
-
-struct kubectl_said {
-	const char *out, *err;
-	int status;
-};
-
-static int kubectl_run_with(const char *const *words, const char *input, struct arena *arena,
-			    struct kubectl_said *said, struct error *err)
-{
-	const struct proc proc = {.words = words,
-				  .input = input,
-				  .input_bytes = input ? strlen(input) : 0,
-				  .timeout_s = KUBECTL_SECONDS,
-				  .even_when_interrupted = true};
-	struct proc_result result = {0};
-	int rc;
-
-	*said = (struct kubectl_said){.out = "", .err = ""};
-	if (!proc_exists("kubectl"))
-		return error_set(
-			err, ERROR_FAILED,
-			"there is no kubectl on PATH; install it (kubernetes.io/docs/tasks/tools), and log in to the cluster");
-	rc = proc_run(&proc, &result, err);
-	if (rc == 0)
-		*said = (struct kubectl_said){.out = arena_strdup(arena, result.out.text),
-					      .err = arena_strdup(arena, result.err.text),
-					      .status = result.status};
-	proc_result_release(&result);
-	return rc;
-}
-
-/* "kubectl" with its place; values behind "=", so that none of them is an option. */
-static void kubectl_begin(const struct kubernetes_site *site, struct words *words)
-{
-	words_add(words, "kubectl");
-	if (*site->context)
-		words_addf(words, "--context=%s", site->context);
-	if (*site->space)
-		words_addf(words, "--namespace=%s", site->space);
-}
-
-static int kubectl_run(const struct kubernetes_site *site, const char *const *more,
-		       const char *input, struct arena *arena, struct kubectl_said *said,
-		       struct error *err)
-{
-	struct words words = WORDS_INIT(arena);
-
-	kubectl_begin(site, &words);
-	words_add(&words, "--request-timeout=30s");
-	words_add_all(&words, more);
-	return kubectl_run_with(words.list, input, arena, said, err);
-}
-
-/* What to do about words of kubectl and of the server. */
-static void kubernetes_advise(const char *said, const char *kind, struct error *err)
-{
-	static const struct {
-		const char *has, *advice;
-	} cases[] = {
-		{"exceeded quota",
-		 "ask for less, or for more quota; 'kubectl describe quota' shows it"},
-		{"violates PodSecurity",
-		 "the namespace allows less than the job asks for; choose another one with --set namespace=NAME"},
-		{"orbidden",
-		 "ask who runs the cluster for that right, or choose a namespace where you have it with --set namespace=NAME"},
-		{"namespaces \"",
-		 "'kubectl get namespaces' lists those that there are; choose one with --set namespace=NAME"},
-		{"completionMode",
-		 "this cluster's Kubernetes is older than 1.25, and its Jobs give pods no number; take --kind jobset, or one of Kubeflow's"},
-		{"cannot locate context",
-		 "'kubectl config get-contexts' lists those that there are; choose one with --set context=NAME"},
-		{"does not exist",
-		 "'kubectl config get-contexts' lists those that there are; choose one with --set context=NAME"},
-		{"localhost:8080",
-		 "kubectl has no configuration: set KUBECONFIG, or write ~/.kube/config as the cluster's own page says"},
-		{"nauthorized", "log in to the cluster again, as its own page says"},
-		{"must be logged in", "log in to the cluster again, as its own page says"},
-		{"onnection",
-		 "see 'kubectl cluster-info', and whether the context is the right one"},
-		{"dial tcp",
-		 "see 'kubectl cluster-info', and whether the context is the right one"},
-		{"onnect to the server",
-		 "see 'kubectl cluster-info', and whether the context is the right one"},
-	};
-	const struct kubernetes_kind *known = kubernetes_kind(kind);
-
-	if (known &&
-	    (strstr(said, "no matches for kind") || strstr(said, "have a resource type"))) {
-		error_advise(
-			err,
-			"%s is not installed there; install it, or take a launcher and a kind that need nothing: --launcher torchrun or env with --kind job",
-			known->maker);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		if (strstr(said, cases[i].has)) {
-			error_advise(err, "%s", cases[i].advice);
-			return;
-		}
-}
-
-static int kubernetes_failed(const struct kubernetes_site *site, const char *what, const char *kind,
-			     const struct kubectl_said *said, enum error_kind error,
-			     struct arena *arena, struct error *err)
-{
-	error_set(err, error, "%s (context \"%s\", namespace \"%s\"): %s", what, site->context,
-		  site->space, kubernetes_complaint(said->err, arena));
-	kubernetes_advise(said->err, kind, err);
-	return -1;
-}
-
-/* What kubectl prints as JSON; NULL with *said where it fails. The caller frees it. */
-static int kubernetes_get(const struct kubernetes_site *site, const char *const *more,
-			  struct arena *arena, struct kubectl_said *said, cJSON **json,
-			  struct error *err)
-{
-	struct words words = WORDS_INIT(arena);
-
-	*json = NULL;
-	words_add(&words, "get");
-	words_add_all(&words, more);
-	words_add_all(&words, WORDS("-o", "json"));
-	if (kubectl_run(site, words.list, NULL, arena, said, err) < 0)
-		return -1;
-	return said->status
-		       ? 0
-		       : json_parse(said->out, strlen(said->out), "kubectl's answer", json, err);
-}
 
 int kubernetes_site(const char *context, const char *space, struct arena *arena,
 		    struct kubernetes_site *site, struct error *err)
@@ -205,8 +49,7 @@ int kubernetes_site(const char *context, const char *space, struct arena *arena,
 			err, ERROR_USAGE,
 			"kubectl has no current context; 'kubectl config get-contexts' lists those of its configuration (KUBECONFIG, or ~/.kube/config), and 'kubectl config use-context NAME' chooses one");
 	if (said.status)
-		return kubernetes_failed(site, "kubectl config", "", &said, ERROR_USAGE, arena,
-					 err);
+		return kubectl_failed(site, "kubectl config", "", &said, ERROR_USAGE, arena, err);
 	if (json_parse(said.out, strlen(said.out), "kubectl's configuration", &json, err) < 0)
 		return -1;
 	entry = cJSON_GetArrayItem(json_member(json, "contexts"), 0);
@@ -220,7 +63,7 @@ int kubernetes_site(const char *context, const char *space, struct arena *arena,
 int kubernetes_knows(const struct kubernetes_site *site, const char *kind, struct arena *arena,
 		     bool *knows, struct error *err)
 {
-	const struct kubernetes_kind *k = kubernetes_kind(kind);
+	const struct kubernetes_kind *k = kubectl_kind(kind);
 	struct kubectl_said said;
 	size_t plural = strcspn(k->resource, ".");
 	const char *group = strchr(k->resource + plural + 1, '.') + 1;
@@ -231,8 +74,8 @@ int kubernetes_knows(const struct kubernetes_site *site, const char *kind, struc
 			NULL, arena, &said, err) < 0)
 		return -1;
 	*knows = strstr(said.out, arena_printf(arena, "%.*s.%s", (int)plural, k->resource, group));
-	return said.status && !*said.out ? kubernetes_failed(site, "Kubernetes does not answer", "",
-							     &said, ERROR_FAILED, arena, err)
+	return said.status && !*said.out ? kubectl_failed(site, "Kubernetes does not answer", "",
+							  &said, ERROR_FAILED, arena, err)
 					 : 0;
 }
 
@@ -263,8 +106,8 @@ static int kubernetes_make_secret(const struct kubernetes_site *site, const char
 			hex, arena, &said, err);
 	secret_wipe_bytes(hex, sizeof(hex));
 	if (rc == 0 && said.status)
-		return kubernetes_failed(site, "kubectl create secret", "", &said, ERROR_FAILED,
-					 arena, err);
+		return kubectl_failed(site, "kubectl create secret", "", &said, ERROR_FAILED, arena,
+				      err);
 	return rc;
 }
 
@@ -304,8 +147,8 @@ int kubernetes_submit(const struct kubernetes_site *site, const char *kind, cons
 		return 0;
 	kubernetes_remove(site, folder, name, arena, &ignored, &none);
 	return rc < 0 ? rc
-		      : kubernetes_failed(site, "Kubernetes refuses the job", kind, &said,
-					  ERROR_USAGE, arena, err);
+		      : kubectl_failed(site, "Kubernetes refuses the job", kind, &said, ERROR_USAGE,
+				       arena, err);
 }
 
 /* --- a job that is there --------------------------------------------------------------------- */
@@ -323,8 +166,8 @@ static int kubernetes_find(const struct job_record *record, struct arena *arena,
 	space = json_text(json, "namespace", arena);
 	*place = (struct kubernetes_place){
 		.site = {context ? context : "", space ? space : ""},
-		.kind = slash ? kubernetes_kind(arena_strndup(arena, record->id,
-							      (size_t)(slash - record->id)))
+		.kind = slash ? kubectl_kind(arena_strndup(arena, record->id,
+							   (size_t)(slash - record->id)))
 			      : NULL,
 		.name = slash ? slash + 1 : ""};
 	if (place->kind && *place->name && *place->name != '-' &&
@@ -402,6 +245,30 @@ static void kubernetes_tell_wait(const struct kubernetes_job *job,
 		state->means =
 			"nothing has acted on it so far; where that stays so, its operator does not run";
 	}
+}
+
+/* Pods that nobody may make are named by an Event alone. Room in a quota may come; other rules stay. */
+static void kubernetes_tell_refusal(const struct kubernetes_place *place, struct arena *arena,
+				    struct scheduler_state *state)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct kubectl_said said;
+	struct error ignored = {0}; /* Events may be hidden from a person */
+	const char *refusal;
+
+	if (kubectl_get(&place->site,
+			WORDS("events", "--field-selector=type=Warning,involvedObject.kind!=Pod"),
+			arena, &said, &json, &ignored) < 0)
+		return;
+	refusal = kubernetes_refusal(json, place->name, arena);
+	if (!*refusal)
+		return;
+	state->reason = refusal;
+	state->means = kubectl_advice(refusal);
+	state->is_hopeless = true;
+	state->patience_s = strstr(refusal, "exceeded quota") || !strstr(refusal, "orbidden")
+				    ? UNSURE_SECONDS
+				    : SURE_SECONDS;
 }
 
 /* The failures of pods, and what Kubernetes says of an end that they did not make themselves. */
@@ -491,19 +358,19 @@ static int kubernetes_get_job(const struct kubernetes_place *place, struct arena
 					place->kind->name, place->name);
 
 	*pods = NULL;
-	if (kubernetes_get(&place->site, WORDS(place->kind->resource, place->name), arena, &said,
-			   json, err) < 0)
+	if (kubectl_get(&place->site, WORDS(place->kind->resource, place->name), arena, &said, json,
+			err) < 0)
 		return -1;
 	if (said.status && strstr(said.err, "(NotFound)"))
 		return 0;
 	if (!said.status &&
-	    kubernetes_get(&place->site,
-			   WORDS("pods", "-l",
-				 arena_printf(arena, "%s=%s", place->kind->label, place->name)),
-			   arena, &said, pods, err) < 0)
+	    kubectl_get(&place->site,
+			WORDS("pods", "-l",
+			      arena_printf(arena, "%s=%s", place->kind->label, place->name)),
+			arena, &said, pods, err) < 0)
 		return -1;
-	return said.status ? kubernetes_failed(&place->site, what, place->kind->name, &said,
-					       ERROR_FAILED, arena, err)
+	return said.status ? kubectl_failed(&place->site, what, place->kind->name, &said,
+					    ERROR_FAILED, arena, err)
 			   : 0;
 }
 
@@ -539,7 +406,9 @@ static int kubernetes_ask(const struct job_record *record, struct arena *arena,
 		state->phase = SCHEDULER_WAITS;
 	else
 		state->phase = SCHEDULER_RUNS;
-	if (state->phase == SCHEDULER_WAITS)
+	if (state->phase == SCHEDULER_WAITS && (int)pods.count < record->hosts)
+		kubernetes_tell_refusal(&place, arena, state);
+	if (state->phase == SCHEDULER_WAITS && !*state->reason)
 		kubernetes_tell_wait(&job, &pods, arena, state);
 	return kubernetes_note_nodes(&place, record, &pods, arena, err);
 }
@@ -555,8 +424,8 @@ static int kubernetes_cancel(const struct job_record *record, struct error *err)
 		    0 ||
 	    kubernetes_remove(&place.site, record->folder, place.name, &arena, &said, err) < 0)
 		return -1;
-	return said.status ? kubernetes_failed(&place.site, "kubectl delete", "", &said,
-					       ERROR_FAILED, &arena, err)
+	return said.status ? kubectl_failed(&place.site, "kubectl delete", "", &said, ERROR_FAILED,
+					    &arena, err)
 			   : 0;
 }
 
@@ -585,6 +454,38 @@ static const char *const *kubernetes_output(const struct job_record *record, boo
 	if (*since)
 		words_addf(&words, "--since-time=%s", since);
 	return words.list;
+}
+
+/*
+ * Without --timestamps, kubelet joins the pieces of a long line again (pkg/kubelet/kuberuntime/logs/logs.go: it takes the end
+ * of line off what the container runtime has tagged as partial).
+ */
+static const char *const *kubernetes_first(const struct job_record *record, struct arena *arena,
+					   struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	_cleanup_(json_free) cJSON *list = NULL;
+	struct kubernetes_place place;
+	struct kubernetes_pods pods;
+	struct words words = WORDS_INIT(arena);
+
+	if (kubernetes_find(record, arena, &place, err) < 0 ||
+	    kubernetes_get_job(&place, arena, &json, &list, err) < 0)
+		return NULL;
+	kubernetes_read_pods(list, arena, &pods);
+	for (size_t i = 0; i < pods.count; i++) {
+		const char *name = pods.list[i].name;
+
+		if (kubernetes_task(place.kind->name, place.name, name) != 0)
+			continue;
+		kubectl_begin(&place.site, &words);
+		words_add_all(&words, WORDS("logs", "--tail=-1"));
+		words_addf(&words, "pod/%s", name);
+		return words.list;
+	}
+	error_set(err, ERROR_FAILED, "the first pod of %s/%s is not there any more",
+		  place.kind->name, place.name);
+	return NULL;
 }
 
 static bool kubernetes_read(const struct job_record *record, int raw, const char *line,
@@ -619,6 +520,7 @@ const struct scheduler scheduler_kubernetes = {
 	.ask = kubernetes_ask,
 	.cancel = kubernetes_cancel,
 	.output = kubernetes_output,
+	.first = kubernetes_first,
 };
 
 /* --- the cluster ----------------------------------------------------------------------------- */
@@ -634,18 +536,18 @@ int kubernetes_look(struct arena *arena, struct scheduler_overview *overview, st
 
 	*overview = (struct scheduler_overview){0};
 	if (kubernetes_site("", "", arena, &site, err) < 0 ||
-	    kubernetes_get(&site, WORDS("nodes"), arena, &said, &nodes, err) < 0)
+	    kubectl_get(&site, WORDS("nodes"), arena, &said, &nodes, err) < 0)
 		return -1;
 	if (said.status)
-		return kubernetes_failed(&site, "Kubernetes does not show its nodes", "", &said,
-					 ERROR_FAILED, arena, err);
+		return kubectl_failed(&site, "Kubernetes does not show its nodes", "", &said,
+				      ERROR_FAILED, arena, err);
 	/* pods of others, and queues, may be hidden from a person, or not be there */
-	if (kubernetes_get(&site, WORDS("pods", "--all-namespaces"), arena, &said, &pods,
-			   &ignored) < 0 ||
+	if (kubectl_get(&site, WORDS("pods", "--all-namespaces"), arena, &said, &pods, &ignored) <
+		    0 ||
 	    said.status)
 		log_warn("what the nodes' GPUs are used for is not known: %s",
 			 kubernetes_complaint(said.err, arena));
-	kubernetes_get(&site, WORDS("localqueues.kueue.x-k8s.io"), arena, &said, &queues, &ignored);
+	kubectl_get(&site, WORDS("localqueues.kueue.x-k8s.io"), arena, &said, &queues, &ignored);
 	kubernetes_read_nodes(nodes, pods, arena, overview);
 	kubernetes_read_queues(queues, arena, overview);
 	return 0;

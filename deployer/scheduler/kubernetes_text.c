@@ -153,6 +153,38 @@ void kubernetes_read_pods(const cJSON *json, struct arena *arena, struct kuberne
 	qsort(pods->list, pods->count, sizeof(*pods->list), kubernetes_compare_pods);
 }
 
+/* Its object is the job, or is named for it: NAME-node-0. */
+static bool kubernetes_is_of_job(const cJSON *event, const char *job)
+{
+	const cJSON *name = json_member(json_member(event, "involvedObject"), "name");
+	size_t length = strlen(job);
+
+	return cJSON_IsString(name) && strncmp(name->valuestring, job, length) == 0 &&
+	       (!name->valuestring[length] || name->valuestring[length] == '-');
+}
+
+const char *kubernetes_refusal(const cJSON *events, const char *job, struct arena *arena)
+{
+	const char *refusal = "", *last = "";
+	const cJSON *event;
+
+	cJSON_ArrayForEach (event, json_member(events, "items")) {
+		const cJSON *object = json_member(event, "involvedObject");
+		const char *reason = kubernetes_words(event, "reason", arena);
+		const char *when = kubernetes_words(event, "lastTimestamp", arena);
+
+		if (!starts_with(reason, "FailedCreate") || !kubernetes_is_of_job(event, job) ||
+		    strcmp(when, last) < 0)
+			continue;
+		last = when;
+		refusal = arena_printf(arena, "%s %s: %s: %s",
+				       kubernetes_words(object, "kind", arena),
+				       kubernetes_words(object, "name", arena), reason,
+				       kubernetes_words(event, "message", arena));
+	}
+	return refusal;
+}
+
 /* A whole number of at most six digits that ends at the text's end or at '-'. */
 static int kubernetes_index(const char *text)
 {

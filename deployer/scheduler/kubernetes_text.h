@@ -41,6 +41,12 @@ struct kubernetes_pods {
 void kubernetes_read_job(const cJSON *json, struct arena *arena, struct kubernetes_job *job);
 void kubernetes_read_pods(const cJSON *json, struct arena *arena, struct kubernetes_pods *pods);
 
+/*
+ * The last warning in a list of Events that says why a pod of the job, or of what belongs to it, is not made: "Job NAME:
+ * FailedCreate: ..."; "" if none does.
+ */
+const char *kubernetes_refusal(const cJSON *events, const char *job, struct arena *arena);
+
 /* The number of a pod among those of its job, by its name; -1: it has none, as an MPIJob's. */
 int kubernetes_task(const char *kind, const char *job, const char *pod);
 

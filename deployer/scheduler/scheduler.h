@@ -78,6 +78,12 @@ struct scheduler {
 	 */
 	const char *const *(*output)(const struct job_record *record, bool follows,
 				     const char *since, struct arena *arena, struct error *err);
+	/*
+	 * The command that prints all that the task 0 has printed, as it came, for whoever reads it as one text. NULL: the
+	 * task writes into the job's folder.
+	 */
+	const char *const *(*first)(const struct job_record *record, struct arena *arena,
+				    struct error *err);
 };
 
 #endif

@@ -26,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < pods.count; i++)
 		fuzz_check(pods.list[i].status >= 0 && pods.list[i].status < 256 &&
 			   pods.list[i].waits && pods.list[i].node);
+	fuzz_check(kubernetes_refusal(json, "j", &arena) != NULL);
 	kubernetes_read_nodes(json, json, &arena, &overview);
 	kubernetes_read_queues(json, &arena, &overview);
 	fuzz_check(overview.node_count == overview.queue_count);

@@ -122,7 +122,18 @@ job_is() {
 		-p "{\"status\": {\"conditions\": [{\"type\": \"$2\", \"status\": \"True\", \"reason\": \"$3\", \"message\": \"as the test says\"}]}}" >&2
 }
 
+# works POD RANK: the command of the JobSet's pods runs here in place of there, with the job's own secret; its log is the pod's.
+works() {
+	local words
+	mapfile -t words < <(kubectl get jobset "$(object bench)" -o json |
+		jq -r '.spec.replicatedJobs[0].template.spec.template.spec.containers[0].command[]')
+	RINGUP_SECRET=$(kubectl get secret "$(object bench)-secret" -o jsonpath='{.data.secret}' | base64 -d) \
+		RANK=$2 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((KUBE_PORT + 4)) \
+		"${words[@]}" --host "$1" 2>&1 | "$BATS_TEST_DIRNAME/cri.py" "${PIECE:-16384}" >"$KUBE/logs/$1.log"
+	return "${PIPESTATUS[0]}"
+}
+
 # prints POD SECOND TEXT
 prints() {
-	printf '2026-11-25T12:00:%s.000000001Z %s\n' "$2" "$3" >>"$KUBE/logs/$1.log"
+	printf '2026-11-25T12:00:%s.000000001Z stdout F %s\n' "$2" "$3" >>"$KUBE/logs/$1.log"
 }

@@ -3,8 +3,9 @@
 """A stand-in for the kubelet of every node: kubelet.py FOLDER
 
 It serves a pod's log as kubelet does (pkg/kubelet/server/server.go, /containerLogs/NAMESPACE/POD/CONTAINER) from
-FOLDER/POD.log, whose lines begin with the time. With follow=true it goes on until there is FOLDER/POD.end. It writes its
-port into FOLDER/port, and its certificate is FOLDER/kubelet.pem.
+FOLDER/POD.log, which is as container runtimes write it: "STAMP stdout F TEXT", with P for F where the line goes on. With
+follow=true it goes on until there is FOLDER/POD.end. It writes its port into FOLDER/port, and its certificate is
+FOLDER/kubelet.pem.
 """
 import http.server
 import os
@@ -16,6 +17,14 @@ import urllib.parse
 FOLDER = sys.argv[1]
 
 
+def told(line, with_stamps):
+    """As ReadLogs of kubelet (pkg/kubelet/kuberuntime/logs/logs.go)."""
+    stamp, _, tag, text = line.split(b" ", 3)
+    if tag == b"P":
+        text = text[:-1]
+    return stamp + b" " + text if with_stamps else text
+
+
 class Logs(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         url = urllib.parse.urlparse(self.path)
@@ -23,6 +32,7 @@ class Logs(http.server.BaseHTTPRequestHandler):
         name = os.path.join(FOLDER, os.path.basename(os.path.dirname(url.path)))
         since = asked.get("sinceTime", [""])[0][:19]
         follows = asked.get("follow") == ["true"]
+        with_stamps = asked.get("timestamps") == ["true"]
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
         self.end_headers()
@@ -31,8 +41,8 @@ class Logs(http.server.BaseHTTPRequestHandler):
         with open(name + ".log", "rb") as file:
             while True:
                 line = file.readline()
-                if line[:19].decode() >= since:
-                    self.wfile.write(line)
+                if line and line[:19].decode() >= since:
+                    self.wfile.write(told(line, with_stamps))
                 if line:
                     continue
                 self.wfile.flush()

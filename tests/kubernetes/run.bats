@@ -133,6 +133,36 @@ follow() {
 	[[ $output != *pull-* ]]
 }
 
+# refused JOB MESSAGE: the Event that a controller writes when it may not make a pod.
+refused() {
+	kubectl create -f - >&2 <<-EOT
+		apiVersion: v1
+		kind: Event
+		metadata: {generateName: "$(object "$1")."}
+		involvedObject: {apiVersion: kubeflow.org/v1, kind: PyTorchJob, name: "$(object "$1")", namespace: default}
+		type: Warning
+		reason: FailedCreatePod
+		message: '$2'
+		lastTimestamp: "2026-11-25T12:00:00Z"
+	EOT
+}
+
+@test "pods that nobody may make are named with the Event's words, and the job is not waited for" {
+	local status=0
+	ringup run --on kubernetes --name barred train >barred.out 2>barred.err 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted barred
+	refused barred 'Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest": hostPath volumes'
+	ringup run --on kubernetes --name much train >much.out 2>much.err 3>&- 4>&- &
+	submitted much
+	refused much 'Error creating: pods "x" is forbidden: exceeded quota: gpus, requested: 8, used: 8, limited: 8'
+	kube_wait grep -q 'FailedCreatePod: .*exceeded quota: gpus.*ask for less, or for more quota' much.err
+	ringup stop much
+	wait $FOLLOWER || status=$?
+	[ "$status" = 1 ]
+	grep -q 'could never begin, and was ended: PyTorchJob barred-.*: FailedCreatePod: .*violates PodSecurity.*--set namespace=NAME' barred.err
+}
+
 @test "a job that is left goes on, and logs and wait know it" {
 	ringup run -d --on kubernetes --name left train
 	pod left $LABEL "$(object left)-master-0" node01
@@ -146,6 +176,31 @@ follow() {
 	job_is left Failed PyTorchJobFailed
 	run -4 ringup wait left
 	[ "$(state left)" = failed ]
+}
+
+# interrupts JOB ANSWER: Ctrl-C while its two pods run, and the answer to the question then; ends as the command does.
+interrupts() {
+	python3 "$BATS_TEST_DIRNAME/../keys.py" "$2" "2 ranks on" ringup run --on kubernetes --name "$1" train 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted "$1"
+	pod "$1" $LABEL "$(object "$1")-master-0" node01
+	pod "$1" $LABEL "$(object "$1")-worker-0" node02
+	pod_runs "$(object "$1")-master-0"
+	pod_runs "$(object "$1")-worker-0"
+	wait $FOLLOWER
+}
+
+@test "Ctrl-C asks: the job may stay, or end" {
+	run -130 interrupts stays l
+	has "ringup logs -f stays"
+	[ "$(state stays)" = running ]
+	kubectl get "$(jq -r .id .ringup/jobs/stays/job.json)"
+	run -130 interrupts ends c
+	has "was cancelled"
+	[ "$(state ends)" = stopped ]
+	run kubectl get "$(jq -r .id .ringup/jobs/ends/job.json)"
+	has NotFound
+	ringup stop stays
 }
 
 @test "what the API server or kubectl refuses comes with the next thing to do" {
@@ -173,6 +228,66 @@ follow() {
 	ringup run -d --on kubernetes --launcher env --kind jobset -n 2 --name set -- true
 	kubectl get "$(jq -r .id .ringup/jobs/set/job.json)"
 	ringup stop ring set
+}
+
+# measures WORD...: bench in the background; its two pods run the worker for real.
+measures() {
+	local label=jobset.sigs.k8s.io/jobset-name rank
+	rm -rf .ringup/jobs/bench
+	ringup --json bench --on kubernetes --kind jobset --nodes 2 --ppn 1 -- -b 1K -e 4K -n 2 "$@" >bench.json 2>bench.err 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted bench
+	for rank in 0 1; do
+		pod bench $label "$(object bench)-node-0-$rank-abcde" "node0$((rank + 1))"
+		works "$(object bench)-node-0-$rank-abcde" $rank 3>&- 4>&- &
+		WORKER[rank]=$!
+	done
+}
+
+# ended: the worker's ranks, their pods, and with them the job; the command's status is $status.
+ended() {
+	local rank all=0
+	for rank in 0 1; do
+		status=0
+		wait "${WORKER[rank]}" || status=$?
+		((all |= status)) || true
+		pod_ends "$(object bench)-node-0-$rank-abcde" "$status"
+	done
+	if [ "$all" = 0 ]; then
+		job_is bench Completed AllJobsCompleted
+	else
+		job_is bench Failed FailedJobs
+	fi
+	status=0
+	wait $FOLLOWER || status=$?
+}
+
+@test "bench judges the report of its first pod, whose log has long lines in pieces" {
+	PIECE=200 measures
+	ended
+	[ "$status" = 0 ]
+	[ "$(jq -r .verdict bench.json)" = pass ]
+	[ "$(jq '[.ranks[].host] | unique | length' bench.json)" = 2 ]
+	grep -q ' stdout P ' "$KUBE/logs/$(object bench)-node-0-0-abcde.log"
+	! grep -q "$(kubectl get secret "$(object bench)-secret" -o jsonpath='{.data.secret}' | base64 -d)" -r .ringup/jobs/bench
+	ringup stop bench
+	measures --fault-inject corrupt:1
+	ended
+	[ "$status" = 5 ]
+	[[ $(jq -r .reason bench.json) == *"$(object bench)-node-0-1-abcde"* ]]
+	ringup stop bench
+}
+
+@test "bench reads a report while its pod is there, since a job that fails may delete it" {
+	measures
+	pod_runs "$(object bench)-node-0-0-abcde"
+	wait "${WORKER[@]}"
+	kube_wait grep -q '"failure": ' .ringup/jobs/bench/rank-0.log
+	kubectl delete pod --force --grace-period=0 "$(object bench)-node-0-0-abcde"
+	job_is bench Completed AllJobsCompleted
+	wait $FOLLOWER
+	[ "$(jq -r .verdict bench.json)" = pass ]
+	ringup stop bench
 }
 
 @test "status shows nodes and what their GPUs are used for" {

@@ -155,32 +155,13 @@ is_waiting() {
 }
 
 @test "Ctrl-C asks: the job may stay, or end" {
-	cat >keys.py <<-'EOT'
-		import os, pty, sys, time
-		name, answer = sys.argv[1:]
-		pid, fd = pty.fork()
-		if pid == 0:
-		    os.execvp("ringup", ["ringup", "run", "--on", "slurm", "-n", "3", "--name", name, "--", "sleep", "300"])
-		seen = b""
-		def until(text):
-		    global seen
-		    while text not in seen:
-		        seen += os.read(fd, 1000)
-		until(b"3 ranks on")
-		os.write(fd, b"\x03")
-		until(b"[l/c/f]")
-		os.write(fd, answer.encode() + b"\n")
-		try:
-		    until(b"never")
-		except OSError:
-		    pass
-		sys.stdout.write(seen.decode())
-		sys.exit(os.waitpid(pid, 0)[1] >> 8)
-	EOT
-	run -130 python3 keys.py stays l
+	keys() {
+		python3 "$BATS_TEST_DIRNAME/../keys.py" "$2" "3 ranks on" ringup run --on slurm -n 3 --name "$1" -- sleep 300
+	}
+	run -130 keys stays l
 	has "ringup logs -f stays"
 	[ "$(state stays)" = running ]
-	run -130 python3 keys.py ends c
+	run -130 keys ends c
 	has "was cancelled"
 	[ "$(state ends)" = stopped ]
 	ringup stop stays

@@ -76,6 +76,23 @@ static void test_pods(void **state)
 	assert_string_equal(pods.list[2].waits, "Unschedulable");
 }
 
+static void test_refusals(void **state)
+{
+	_cleanup_(json_free) cJSON *json = parsed(
+		"{\"items\":[{\"involvedObject\":{\"kind\":\"Job\",\"name\":\"a-1-node-0\"},\"reason\":\"FailedCreate\","
+		"\"message\":\"no\\nroom\",\"lastTimestamp\":\"2026-11-25T12:00:09Z\"},"
+		"{\"involvedObject\":{\"kind\":\"Job\",\"name\":\"a-1\"},\"reason\":\"FailedCreate\",\"message\":\"old\","
+		"\"lastTimestamp\":\"2026-11-25T12:00:08Z\"},"
+		"{\"involvedObject\":{\"kind\":\"Job\",\"name\":\"a-12\"},\"reason\":\"FailedCreate\",\"message\":\"another\"},"
+		"{\"involvedObject\":{\"name\":\"a-12\"},\"reason\":\"BackOff\"},{\"involvedObject\":7},8]}");
+
+	(void)state;
+	assert_string_equal(kubernetes_refusal(json, "a-1", &arena),
+			    "Job a-1-node-0: FailedCreate: no; room");
+	assert_string_equal(kubernetes_refusal(json, "b", &arena), "");
+	assert_string_equal(kubernetes_refusal(NULL, "b", &arena), "");
+}
+
 static void test_tasks(void **state)
 {
 	(void)state;
@@ -159,9 +176,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jobs),	   cmocka_unit_test(test_pods),
-		cmocka_unit_test(test_tasks),	   cmocka_unit_test(test_log_lines),
-		cmocka_unit_test(test_complaints), cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_jobs),	  cmocka_unit_test(test_pods),
+		cmocka_unit_test(test_tasks),	  cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_log_lines), cmocka_unit_test(test_complaints),
+		cmocka_unit_test(test_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
