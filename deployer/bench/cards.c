@@ -2,6 +2,7 @@
 #include "deployer/bench/cards.h"
 
 #include "core/foreign.h"
+#include "deployer/bench/kept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -162,13 +163,6 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 		out->error = "the worker told of no GPU";
 }
 
-static int cards_by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The median of a model's cards; 0 where there are too few. */
 static double cards_median(const struct health_host *hosts, size_t count, const char *model,
 			   enum card_measure measure)
@@ -183,10 +177,8 @@ static double cards_median(const struct health_host *hosts, size_t count, const 
 			if (card->measures[measure] > 0 && strcmp(card->model, model) == 0)
 				all[found++] = card->measures[measure];
 		}
-	if (found >= CARDS_LEAST) {
-		qsort(all, found, sizeof(*all), cards_by_size);
-		median = (all[(found - 1) / 2] + all[found / 2]) / 2;
-	}
+	if (found >= CARDS_LEAST)
+		median = kept_median(all, found);
 	free(all);
 	return median;
 }
@@ -239,7 +231,8 @@ static void cards_add_throttles(const struct health_card *card, struct str *out)
 		str_addf(out, "; %.0f of %.0f PCIe lanes", card->pcie_width, card->pcie_width_max);
 }
 
-static void cards_judge_speed(struct health_card *card, enum card_measure measure, double median)
+void card_compare(struct health_card *card, enum card_measure measure, double median,
+		  const char *whose)
 {
 	_cleanup_(str_release) struct str why = STR_INIT;
 	double own = card->measures[measure];
@@ -247,25 +240,27 @@ static void cards_judge_speed(struct health_card *card, enum card_measure measur
 	if (median <= 0 || own <= 0 || 100 * own >= card_measures[measure].percent * median)
 		return;
 	cards_add_throttles(card, &why);
-	words_addf(&card->findings, "slow: %.4g %s, %.0f %% of the %.4g of the other %s%s", own,
-		   card_measures[measure].what, 100 * own / median, median, card->model,
+	words_addf(&card->findings, "slow: %.4g %s, %.0f %% of the %.4g of %s%s", own,
+		   card_measures[measure].what, 100 * own / median, median, whose,
 		   why.length ? why.text : "");
 }
 
-static void cards_judge_model(struct health_host *hosts, size_t count, const char *model)
+static void cards_judge_model(struct health_host *hosts, size_t count, const char *model,
+			      struct arena *arena)
 {
+	const char *others = arena_printf(arena, "the other %s", model);
+
 	for (int measure = 0; measure < CARD_MEASURES; measure++) {
 		double median = cards_median(hosts, count, model, measure);
 
 		for (size_t h = 0; h < count; h++)
 			for (size_t i = 0; i < hosts[h].count; i++)
 				if (strcmp(hosts[h].cards[i].model, model) == 0)
-					cards_judge_speed(&hosts[h].cards[i], measure, median);
+					card_compare(&hosts[h].cards[i], measure, median, others);
 	}
 }
 
-/* "node01 GPU 3 (NVIDIA H100 80GB HBM3, 0000:5d:00.0, slot 4, serial 132, GPU-0a...)" */
-static const char *cards_name(const struct health_card *card, struct arena *arena)
+const char *card_name(const struct health_card *card, struct arena *arena)
 {
 	return arena_printf(arena, "%s GPU %d (%s%s%s%s%s%s%s%s%s)", card->host, card->number,
 			    *card->model ? card->model : "unknown", *card->bus ? ", " : "",
@@ -274,8 +269,7 @@ static const char *cards_name(const struct health_card *card, struct arena *aren
 			    card->uuid);
 }
 
-void cards_judge(struct health_host *hosts, size_t count, struct arena *arena,
-		 struct words *findings)
+void cards_judge(struct health_host *hosts, size_t count, struct arena *arena)
 {
 	struct words models = WORDS_INIT(arena);
 
@@ -291,14 +285,18 @@ void cards_judge(struct health_host *hosts, size_t count, struct arena *arena,
 			cards_judge_state(&hosts[h].cards[i]);
 		}
 	for (size_t i = 0; i < models.count; i++)
-		cards_judge_model(hosts, count, models.list[i]);
+		cards_judge_model(hosts, count, models.list[i], arena);
+}
+
+void cards_list_findings(const struct health_host *hosts, size_t count, struct arena *arena,
+			 struct words *findings)
+{
 	for (size_t h = 0; h < count; h++) {
 		if (hosts[h].count == 0)
 			words_addf(findings, "%s: %s", hosts[h].host, hosts[h].error);
 		for (size_t i = 0; i < hosts[h].count; i++)
 			for (size_t f = 0; f < hosts[h].cards[i].findings.count; f++)
-				words_addf(findings, "%s: %s",
-					   cards_name(&hosts[h].cards[i], arena),
+				words_addf(findings, "%s: %s", card_name(&hosts[h].cards[i], arena),
 					   hosts[h].cards[i].findings.list[f]);
 	}
 }
@@ -318,6 +316,8 @@ static void cards_add_json(const struct health_card *card, cJSON *list)
 	for (int i = 0; i < CARD_MEASURES; i++)
 		if (card->measures[i] > 0)
 			cJSON_AddNumberToObject(json, card_measures[i].name, card->measures[i]);
+	if (card->usual_percent > 0)
+		cJSON_AddNumberToObject(json, "usual_percent", card->usual_percent);
 	cJSON_AddItemToObject(
 		json, "findings",
 		cJSON_CreateStringArray(words_list(&card->findings), (int)card->findings.count));

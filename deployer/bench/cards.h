@@ -47,7 +47,8 @@ struct health_card {
 	size_t xid_count;
 	const char *error, *phase; /* why it came no further, and in which phase */
 	bool lost;
-	double hung_s; /* > 0: it hung in that phase */
+	double usual_percent; /* of what it did in earlier runs, the worst measure; 0: not known */
+	double hung_s;	      /* > 0: it hung in that phase */
 	struct words findings;
 };
 
@@ -63,9 +64,19 @@ struct health_host {
 void cards_read(const char *text, size_t length, const char *host, struct arena *arena,
 		struct health_host *out);
 
-/* Fills the cards' findings; adds each, with the card's names, to *findings. */
-void cards_judge(struct health_host *hosts, size_t count, struct arena *arena,
-		 struct words *findings);
+/* Fills the cards' findings. */
+void cards_judge(struct health_host *hosts, size_t count, struct arena *arena);
+
+/* Adds a finding where the card does less than a median lets expect; @whose that is: "the other H100". */
+void card_compare(struct health_card *card, enum card_measure measure, double median,
+		  const char *whose);
+
+/* "node01 GPU 3 (NVIDIA H100 80GB HBM3, 0000:5d:00.0, slot 4, serial 132, GPU-0a...)" */
+const char *card_name(const struct health_card *card, struct arena *arena);
+
+/* Adds each finding, with the card's names, and the hosts that told of no card. */
+void cards_list_findings(const struct health_host *hosts, size_t count, struct arena *arena,
+			 struct words *findings);
 
 /* The name of a measure as JSON has it: "copy_gbps". */
 const char *card_measure_name(enum card_measure measure);

@@ -86,6 +86,7 @@ uuid() {
 		["node01 1", "node01 2", "node02 3"])' health.json
 	jq -e '.findings[0] | test("node01 GPU 1 .*serial 1320921054321.*slow: 40 TFLOP/s.*80 %.*power limit")' health.json
 	jq -e '.findings[1] | test("node01 GPU 2 .*fell off the bus")' health.json
+	jq -e '.history.runs == 2 and .history.gone == [] and (.cards[2].uuid | startswith("GPU-"))' health.json
 	fails 2 -f some.yaml bench --health --min-percent 5
 	says "--health goes with --hosts and --limit only"
 	rm out health.json .ringup/lab/*/gpus/health

@@ -33,7 +33,8 @@ static const char *judged(struct scratch *s, const char *more)
 	struct health_host host = read_host(s, more);
 	struct words findings = WORDS_INIT(&s->arena);
 
-	cards_judge(&host, 1, &s->arena, &findings);
+	cards_judge(&host, 1, &s->arena);
+	cards_list_findings(&host, 1, &s->arena, &findings);
 	assert_true(findings.count <= 1);
 	return findings.count ? findings.list[0] : "";
 }
@@ -90,7 +91,8 @@ static void test_hostile(void **state)
 	assert_true(host.cards[0].measures[CARD_COPY] == 0);
 	assert_int_equal(host.cards[0].xid_count, 0);
 	cards_read("", 0, "node02", &s->arena, &host);
-	cards_judge(&host, 1, &s->arena, &findings);
+	cards_judge(&host, 1, &s->arena);
+	cards_list_findings(&host, 1, &s->arena, &findings);
 	assert_string_equal(findings.list[0], "node02: the worker told of no GPU");
 }
 
