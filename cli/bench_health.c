@@ -75,7 +75,9 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 				c->celsius > 0 ? arena_printf(a, "%.0f", c->celsius) : NULL,
 				c->usual_percent > 0 ? arena_printf(a, "%.0f %%", c->usual_percent)
 						     : NULL,
-				c->findings.count ? "bad" : "well",
+				c->findings.count ? "bad"
+				: c->host_is_slow ? "slow host"
+						  : "well",
 			};
 
 			term_table_row(&table, cells);

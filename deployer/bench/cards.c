@@ -134,7 +134,7 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 {
 	size_t lines = 0;
 
-	*out = (struct health_host){.host = host, .error = ""};
+	*out = (struct health_host){.host = host, .error = "", .findings = WORDS_INIT(arena)};
 	out->cards = ARENA_ARRAY(arena, CARDS_OF_HOST_MAX, struct health_card);
 	for (int i = 0; i < CARDS_OF_HOST_MAX; i++)
 		out->cards[i] = (struct health_card){.host = host,
@@ -163,15 +163,15 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 		out->error = "the worker told of no GPU";
 }
 
-/* The median of a model's cards; 0 where there are too few. */
+/* The median of a model's cards, without those of one host (@count: of all); 0 where there are too few. */
 static double cards_median(const struct health_host *hosts, size_t count, const char *model,
-			   enum card_measure measure)
+			   enum card_measure measure, size_t without)
 {
 	size_t found = 0;
 	double *all = xmalloc((count * CARDS_OF_HOST_MAX + 1) * sizeof(*all)), median = 0;
 
 	for (size_t h = 0; h < count; h++)
-		for (size_t i = 0; i < hosts[h].count; i++) {
+		for (size_t i = 0; h != without && i < hosts[h].count; i++) {
 			const struct health_card *card = &hosts[h].cards[i];
 
 			if (card->measures[measure] > 0 && strcmp(card->model, model) == 0)
@@ -245,18 +245,65 @@ void card_compare(struct health_card *card, enum card_measure measure, double me
 		   why.length ? why.text : "");
 }
 
-static void cards_judge_model(struct health_host *hosts, size_t count, const char *model,
-			      struct arena *arena)
+/* The cards of a host that are of a model and have been measured; the fastest of them. */
+static size_t cards_of_model(const struct health_host *host, const char *model,
+			     enum card_measure measure, double *best)
 {
-	const char *others = arena_printf(arena, "the other %s", model);
+	size_t found = 0;
 
-	for (int measure = 0; measure < CARD_MEASURES; measure++) {
-		double median = cards_median(hosts, count, model, measure);
+	*best = 0;
+	for (size_t i = 0; i < host->count; i++)
+		if (strcmp(host->cards[i].model, model) == 0 &&
+		    host->cards[i].measures[measure] > 0) {
+			*best = fmax(*best, host->cards[i].measures[measure]);
+			found++;
+		}
+	return found;
+}
 
-		for (size_t h = 0; h < count; h++)
-			for (size_t i = 0; i < hosts[h].count; i++)
-				if (strcmp(hosts[h].cards[i].model, model) == 0)
-					card_compare(&hosts[h].cards[i], measure, median, others);
+/* Whether even the fastest card of a host is slow beside those of the others; then that is said of the host. */
+static bool cards_judge_host(struct health_host *hosts, size_t count, size_t at, const char *model,
+			     enum card_measure measure, double median)
+{
+	const int percent = card_measures[measure].percent;
+	struct health_host *host = &hosts[at];
+	double best, own, others;
+	size_t found = cards_of_model(host, model, measure, &best);
+
+	/* the median of the others is looked at where that of all leaves it possible */
+	if (found < CARDS_HOST_LEAST || best >= median)
+		return false;
+	others = cards_median(hosts, count, model, measure, at);
+	if (100 * best >= percent * others)
+		return false;
+	own = found >= CARDS_LEAST ? cards_median(host, 1, model, measure, count) : best;
+	words_addf(
+		&host->findings,
+		"each of its %zu %s is slow: %.4g %s, %.0f %% of the %.4g of the other hosts: look at what they share "
+		"(power limit, cooling, BIOS, driver, other jobs)",
+		found, model, own, card_measures[measure].what, 100 * own / others, others);
+	return true;
+}
+
+static void cards_judge_model(struct health_host *hosts, size_t count, const char *model,
+			      enum card_measure measure, struct arena *arena)
+{
+	double all = cards_median(hosts, count, model, measure, count);
+
+	for (size_t h = 0; h < count; h++) {
+		bool slow = cards_judge_host(hosts, count, h, model, measure, all);
+		double median = slow ? cards_median(&hosts[h], 1, model, measure, 1) : all;
+		const char *others =
+			arena_printf(arena, "the other %s%s", model, slow ? " of its host" : "");
+
+		for (size_t i = 0; i < hosts[h].count; i++) {
+			struct health_card *card = &hosts[h].cards[i];
+
+			if (strcmp(card->model, model) != 0)
+				continue;
+			card->host_is_slow |= slow;
+			card_compare(card, measure, median, others);
+		}
 	}
 }
 
@@ -285,7 +332,9 @@ void cards_judge(struct health_host *hosts, size_t count, struct arena *arena)
 			cards_judge_state(&hosts[h].cards[i]);
 		}
 	for (size_t i = 0; i < models.count; i++)
-		cards_judge_model(hosts, count, models.list[i], arena);
+		for (int measure = 0; measure < CARD_MEASURES; measure++)
+			cards_judge_model(hosts, count, models.list[i], (enum card_measure)measure,
+					  arena);
 }
 
 void cards_list_findings(const struct health_host *hosts, size_t count, struct arena *arena,
@@ -294,6 +343,8 @@ void cards_list_findings(const struct health_host *hosts, size_t count, struct a
 	for (size_t h = 0; h < count; h++) {
 		if (hosts[h].count == 0)
 			words_addf(findings, "%s: %s", hosts[h].host, hosts[h].error);
+		for (size_t f = 0; f < hosts[h].findings.count; f++)
+			words_addf(findings, "%s: %s", hosts[h].host, hosts[h].findings.list[f]);
 		for (size_t i = 0; i < hosts[h].count; i++)
 			for (size_t f = 0; f < hosts[h].cards[i].findings.count; f++)
 				words_addf(findings, "%s: %s", card_name(&hosts[h].cards[i], arena),
@@ -316,6 +367,8 @@ static void cards_add_json(const struct health_card *card, cJSON *list)
 	for (int i = 0; i < CARD_MEASURES; i++)
 		if (card->measures[i] > 0)
 			cJSON_AddNumberToObject(json, card_measures[i].name, card->measures[i]);
+	if (card->host_is_slow)
+		cJSON_AddTrueToObject(json, "host_is_slow");
 	if (card->usual_percent > 0)
 		cJSON_AddNumberToObject(json, "usual_percent", card->usual_percent);
 	cJSON_AddItemToObject(

@@ -3,7 +3,9 @@
  * cards.h - the GPUs of a fleet, as `allreduce --health` of each host describes them (images/worker/health/health.h), and
  * which of them are ill or slow.
  *
- * A card is compared with the median of all cards of its model in the fleet, where there are CARDS_LEAST of them.
+ * A card is compared with the median of all cards of its model in the fleet, where there are CARDS_LEAST of them. Where
+ * each of a host's cards (of a model, CARDS_HOST_LEAST or more) is slow beside those of the other hosts, it is the host that
+ * is called slow, and its cards are compared with each other.
  */
 #ifndef DEPLOYER_BENCH_CARDS_H
 #define DEPLOYER_BENCH_CARDS_H
@@ -17,6 +19,7 @@
 #define CARDS_TEXT_BYTES 256  /* of a name or a reason; the rest is cut */
 #define CARDS_XIDS_MAX 16
 #define CARDS_LEAST 3 /* fewer of a model tell nothing of each other */
+#define CARDS_HOST_LEAST 2
 
 /*
  * Bandwidths: the wires and the memory of two cards are the same, so little is allowed. Chosen, not taken from a source:
@@ -47,6 +50,7 @@ struct health_card {
 	size_t xid_count;
 	const char *error, *phase; /* why it came no further, and in which phase */
 	bool lost;
+	bool host_is_slow;    /* in a measure, with all of its cards: no finding of this one */
 	double usual_percent; /* of what it did in earlier runs, the worst measure; 0: not known */
 	double hung_s;	      /* > 0: it hung in that phase */
 	struct words findings;
@@ -58,6 +62,7 @@ struct health_host {
 	bool simulated;
 	struct health_card *cards;
 	size_t count;
+	struct words findings; /* about all of its cards */
 };
 
 /* Reads what a host's worker printed. What is no such line is passed over: the host may print anything. */

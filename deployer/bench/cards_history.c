@@ -62,7 +62,8 @@ static void cards_history_read_entry(const cJSON *json, struct arena *arena,
 				     .uuid = cards_history_text(json, "uuid", arena),
 				     .bus = cards_history_text(json, "bus", arena),
 				     .slot = cards_history_text(json, "slot", arena)};
-	if (cJSON_GetArraySize(json_member(json, "findings")) > 0)
+	if (cJSON_GetArraySize(json_member(json, "findings")) > 0 ||
+	    json_bool(json, "host_is_slow", false))
 		return;
 	for (int m = 0; m < CARD_MEASURES; m++) {
 		double number = json_number(json, card_measure_name((enum card_measure)m), 0);

@@ -74,6 +74,31 @@ static void test_findings(void **state)
 	}
 }
 
+/* A host whose cards are all slow is one finding; a card that is slow beside them as well is another one. */
+static void test_slow_host(void **state)
+{
+	struct scratch *s = *state;
+	struct words findings = WORDS_INIT(&s->arena);
+	struct health_host hosts[] = {
+		read_host(s, ""),
+		read_host(s, "{\"card\": 0, \"tflops\": 44}\n{\"card\": 1, \"tflops\": 43}\n"
+			     "{\"card\": 2, \"tflops\": 44}\n{\"card\": 3, \"tflops\": 30}\n"),
+	};
+
+	cards_judge(hosts, 2, &s->arena);
+	cards_list_findings(hosts, 2, &s->arena, &findings);
+	assert_int_equal(findings.count, 2);
+	assert_non_null(
+		strstr(findings.list[0],
+		       "node01: each of its 4 H100 is slow: 43.5 TFLOP/s of f32, 87 % of the 50 "
+		       "of the other hosts"));
+	assert_non_null(strstr(findings.list[1],
+			       "GPU 3 (H100, serial s3): slow: 30 TFLOP/s of f32, 69 % of the 43.5 "
+			       "of the other H100 of its host"));
+	assert_true(hosts[1].cards[0].host_is_slow && hosts[1].cards[0].findings.count == 0);
+	assert_false(hosts[0].cards[0].host_is_slow);
+}
+
 /* A host may print anything. */
 static void test_hostile(void **state)
 {
@@ -99,8 +124,9 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_findings, scratch_setup, scratch_teardown),
-		cmocka_unit_test_setup_teardown(test_hostile, scratch_setup, scratch_teardown),
+		SCRATCH_TEST(test_findings),
+		SCRATCH_TEST(test_slow_host),
+		SCRATCH_TEST(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
