@@ -5,6 +5,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/bench/card_pairs.h"
 #include "deployer/bench/cards_history.h"
 #include "deployer/bringup/operate.h"
 
@@ -53,6 +54,7 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 			       const struct words *findings, const struct cards_past *past,
 			       struct arena *a)
 {
+	struct words pairs = WORDS_INIT(a);
 	struct term_table table;
 
 	term_table_init(&table, a,
@@ -83,6 +85,9 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 			term_table_row(&table, cells);
 		}
 	term_table_print(&table, stdout);
+	card_pairs_describe(health->hosts, count, &pairs);
+	for (size_t i = 0; i < pairs.count; i++)
+		say("%s\n", pairs.list[i]);
 	for (size_t i = 0; i < findings->count; i++)
 		say("%s\n", findings->list[i]);
 	for (size_t i = 0; i < past->fresh.count; i++)
@@ -128,6 +133,7 @@ int bench_health(struct stages *s, int limit_s, struct error *err)
 	cJSON_AddItemToObject(document, "findings",
 			      cJSON_CreateStringArray(words_list(&findings), (int)findings.count));
 	cards_to_json(health.hosts, count, document);
+	card_pairs_to_json(health.hosts, count, document);
 	cards_history_add_to(&past, document);
 	stage_add_simulated(s, document);
 	if (s->ctx->json)

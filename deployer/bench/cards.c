@@ -2,6 +2,7 @@
 #include "deployer/bench/cards.h"
 
 #include "core/foreign.h"
+#include "deployer/bench/card_pairs.h"
 #include "deployer/bench/kept.h"
 
 #include <math.h>
@@ -117,6 +118,10 @@ static void cards_read_line(const cJSON *line, struct arena *arena, struct healt
 {
 	int number = json_int(line, "card", -1), cards = json_int(line, "cards", -1);
 
+	if (json_member(line, "peer")) {
+		card_pairs_read(line, arena, out);
+		return;
+	}
 	if (number >= 0 && (size_t)number < out->count) {
 		cards_read_card(line, arena, &out->cards[number]);
 		return;
@@ -124,6 +129,8 @@ static void cards_read_line(const cJSON *line, struct arena *arena, struct healt
 	if (!json_member(line, "host"))
 		return;
 	cards_text(line, "error", arena, &out->error);
+	number = json_int(line, "pairs_left_out", 0);
+	out->pairs_left_out = number > 0 && number <= CARDS_PAIRS_MAX ? number : 0;
 	out->simulated |= json_bool(line, "simulated", false);
 	if (out->count == 0 && cards > 0)
 		out->count = cards < CARDS_OF_HOST_MAX ? (size_t)cards : CARDS_OF_HOST_MAX;
@@ -335,6 +342,7 @@ void cards_judge(struct health_host *hosts, size_t count, struct arena *arena)
 		for (int measure = 0; measure < CARD_MEASURES; measure++)
 			cards_judge_model(hosts, count, models.list[i], (enum card_measure)measure,
 					  arena);
+	card_pairs_judge(hosts, count, arena);
 }
 
 void cards_list_findings(const struct health_host *hosts, size_t count, struct arena *arena,

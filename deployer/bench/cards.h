@@ -15,8 +15,9 @@
 
 #define CARDS_OF_HOST_MAX 64  /* the worker tells of no more */
 #define CARDS_LINE_BYTES 4096 /* longer ones are passed over: the worker writes none */
-#define CARDS_LINES_MAX 1024  /* of a host */
-#define CARDS_TEXT_BYTES 256  /* of a name or a reason; the rest is cut */
+#define CARDS_LINES_MAX 4096  /* of a host */
+#define CARDS_PAIRS_MAX (CARDS_OF_HOST_MAX * (CARDS_OF_HOST_MAX - 1) / 2)
+#define CARDS_TEXT_BYTES 256 /* of a name or a reason; the rest is cut */
 #define CARDS_XIDS_MAX 16
 #define CARDS_LEAST 3 /* fewer of a model tell nothing of each other */
 #define CARDS_HOST_LEAST 2
@@ -56,12 +57,26 @@ struct health_card {
 	struct words findings;
 };
 
+/* Two cards of a host (card_pairs.h). */
+struct card_pair {
+	int a, b; /* their numbers; a < b */
+	const char *link, *error;
+	double to, from; /* GB/s from a to b, and from b to a; 0: not known */
+	bool direct;	 /* not over the host's memory */
+	double hung_s;
+	double usual; /* of its kind; 0: not known */
+	bool slow;
+};
+
 struct health_host {
 	const char *host;
 	const char *error; /* why there are no cards */
 	bool simulated;
 	struct health_card *cards;
 	size_t count;
+	struct card_pair *pairs;
+	size_t pair_count;
+	int pairs_left_out;    /* the time was up */
 	struct words findings; /* about all of its cards */
 };
 

@@ -2,6 +2,7 @@
 /* What a host says of its GPUs, judged and shown: it comes from a machine that we do not control. */
 #include "tests/fuzz/fuzz.h"
 
+#include "deployer/bench/card_pairs.h"
 #include "deployer/bench/cards_history.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -27,6 +28,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(host.count > 0 || findings.count == 1);
 	for (size_t i = 0; i < findings.count; i++)
 		fuzz_check(!strpbrk(findings.list[i], "\033\n\r"));
+	for (size_t i = 0; i < host.pair_count; i++)
+		fuzz_check(host.pairs[i].a < host.pairs[i].b &&
+			   (size_t)host.pairs[i].b < host.count);
+	card_pairs_describe(&host, 1, &findings);
+	card_pairs_to_json(&host, 1, document);
 	cards_to_json(&host, 1, document);
 	/* what it said is what the next run is compared with */
 	cJSON_AddStringToObject(document, "time", "2026-11-25T09:00:00Z");

@@ -99,6 +99,39 @@ static void test_slow_host(void **state)
 	assert_false(hosts[0].cards[0].host_is_slow);
 }
 
+#define PAIR(a, b, link, gbps)                                   \
+	"{\"card\": " #a ", \"peer\": " #b ", \"link\": \"" link \
+	"\", \"to_gbps\": 400, \"from_gbps\": " #gbps "}\n"
+
+/* Pairs are compared with pairs of their kind; a card whose pairs are all slow is named once. */
+static void test_pairs(void **state)
+{
+	static const struct {
+		const char *more, *says;
+	} rows[] = {
+		{PAIR(0, 1, "NV2", 400) PAIR(0, 2, "NV2", 361) PAIR(0, 3, "SYS", 20), ""},
+		{PAIR(0, 1, "NV2", 400) PAIR(0, 2, "NV2", 400) PAIR(1, 2, "NV2", 200),
+		 "node01: GPU 1 and GPU 2 (NV2, H100): slow: 200 GB/s from 2 to 1, 50 % of the 400 of such pairs"},
+		{PAIR(0, 1, "NV2", 400) PAIR(0, 2, "NV2", 400) PAIR(0, 3, "NV2", 200)
+			 PAIR(1, 2, "NV2", 400) PAIR(1, 3, "NV2", 200) PAIR(2, 3, "NV2", 200),
+		 "node01: GPU 3: slow: its copies to or from each of 3 other GPUs"},
+		{"{\"card\": 0, \"peer\": 1, \"phase\": \"peer\", \"hung\": 50.0}",
+		 "GPU 0 and GPU 1: a copy between them hung"},
+		{"{\"card\": 0, \"peer\": 1, \"phase\": \"peer\", \"error\": \"x\"}",
+		 "could not be measured: x"},
+		{"{\"card\": 1, \"peer\": 0, \"hung\": 1}\n{\"card\": 0, \"peer\": 4, \"hung\": 1}\n{\"card\": -1, \"peer\": 1, \"hung\": 1}",
+		 ""},
+	};
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *finding = judged(s, rows[i].more);
+
+		if (*rows[i].says ? !strstr(finding, rows[i].says) : *finding)
+			fail_msg("%s: '%s'", rows[i].more, finding);
+	}
+}
+
 /* A host may print anything. */
 static void test_hostile(void **state)
 {
@@ -126,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_findings),
 		SCRATCH_TEST(test_slow_host),
+		SCRATCH_TEST(test_pairs),
 		SCRATCH_TEST(test_hostile),
 	};
 
