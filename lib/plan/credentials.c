@@ -148,8 +148,11 @@ int credentials_parse(const char *path, const char *text, size_t length, cJSON *
 		      struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	size_t blank = 0;
 
-	if (strspn(text, " \t\r\n") == length) { /* an empty file is one without logins */
+	while (blank < length && memchr(" \t\r\n", text[blank], 4))
+		blank++;
+	if (blank == length) { /* an empty file is one without logins */
 		*json = cJSON_CreateObject();
 		return 0;
 	}

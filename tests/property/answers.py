@@ -56,8 +56,8 @@ def word_clauses(source, catalog, name):
 # --- no stack -----------------------------------------------------------------------------------
 
 
-def has_stack(catalog, requests):
-    return Brute(catalog, requests).first() is not None
+def has_stack(catalog, requests, part_of=()):
+    return Brute(catalog, requests, part_of=part_of).first() is not None
 
 
 def conflict_wrong(catalog, requests, document, message):
@@ -67,11 +67,11 @@ def conflict_wrong(catalog, requests, document, message):
     if not words or not set(words) <= set(requests):
         yield f"the conflict {words} is not of the requests"
         return
-    if has_stack(catalog, words):
+    if has_stack(catalog, words, requests):
         yield f"the conflict {words} alone has a stack"
     for word in words:
         rest = [other for other in words if other != word]
-        if rest and not has_stack(catalog, rest):
+        if rest and not has_stack(catalog, rest, requests):
             yield f"the conflict {words} is not minimal: {rest} has no stack"
 
 

@@ -18,12 +18,14 @@ def unchecked(row):
 
 
 class Brute:
-    def __init__(self, catalog, requests, level=COMPAT):
+    def __init__(self, catalog, requests, level=COMPAT, part_of=()):
+        """`part_of`: the requests of the search, where these are some of them."""
         self.catalog, self.givens, self.level = catalog, Givens(catalog, requests), level
         self.pairs = {}
         self.gpus = bool(self.givens.names & set(GPU_ONLY + PIP))
         named = self.givens.names | ({"torch"} if self.givens.names & set(BESIDE_TORCH) else set())
         asked = [name for name in PIP if name in named]
+        self.asked = named | (Brute(catalog, part_of).asked if part_of else set())
         self.order = asked + [name for name in COMMON if self.gpus or name not in GPU_ONLY]
         self.domains = {name: self.domain(name) for name in self.order}
         self.drivers = self.possible_drivers() if self.gpus else []
@@ -56,7 +58,7 @@ class Brute:
         key = (id(row), id(other))
         if key not in self.pairs:
             wrong = rules.pair_wrong(self.catalog, one, row, two, other)
-            both = rules.refused_by(self.catalog, {one: row, two: other}, [])
+            both = rules.refused_by(self.catalog, {one: row, two: other}, [], self.asked)
             self.pairs[key] = not wrong and not both
         return self.pairs[key]
 
@@ -77,9 +79,9 @@ class Brute:
         if rules.system_cuda_wrong(self.catalog, stack, self.givens):
             return False
         if not self.gpus:
-            return not rules.refused_by(self.catalog, stack, [])
+            return not rules.refused_by(self.catalog, stack, [], self.asked)
         return any(
-            self.runs(stack, drivers) and not rules.refused_by(self.catalog, stack, drivers)
+            self.runs(stack, drivers) and not rules.refused_by(self.catalog, stack, drivers, self.asked)
             for drivers in self.drivers
         )
 

@@ -67,13 +67,16 @@ class Catalog:
 
     @staticmethod
     def refusal(row):
-        """(id, {component: cell}) of a row that refuses and speaks of components only."""
+        """(id, {component: cell}, {component that is not asked for}) of a row that refuses and speaks of components only."""
         if row["effect"] != "refuse":
             return None
-        conditions = {}
+        conditions, absent = {}, set()
         for text in row["when"].split("&"):
-            name = re.match(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", text.strip()).group(0)
+            sign, name, cell = re.match(r"(!?)([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)(.*)", text.strip()).groups()
             if name not in COMPONENTS:
                 return None
-            conditions[name] = text.strip()[len(name) :].strip()
-        return row["id"], conditions
+            if sign:
+                absent.add(name)
+            else:
+                conditions[name] = cell.strip()
+        return row["id"], conditions, absent

@@ -423,14 +423,18 @@ def repository_wrong(catalog, stack, givens):
     return missing if beside or not brought else ""
 
 
-def refused_by(catalog, stack, drivers):
-    """Ids of conflicts.csv whose conditions all hold; `drivers`: any of them may be the one."""
+def refused_by(catalog, stack, drivers, asked=None):
+    """
+    Ids of conflicts.csv whose conditions all hold; `drivers`: any of them may be the one; `asked`: what all requests of
+    a search name, where `stack` is a part of it.
+    """
     versions = {name: [row["version"]] for name, row in stack.items() if name in COMPONENTS}
     versions["driver"] = [whole(driver) for driver in drivers]
     return [
         name
-        for name, conditions in catalog.refusals
-        if all(
+        for name, conditions, absent in catalog.refusals
+        if not absent & set(stack if asked is None else asked)
+        and all(
             any(condition_holds(cell, version) for version in versions.get(component, []))
             for component, cell in conditions.items()
         )
