@@ -3,8 +3,10 @@
 #include "cli/app/stage_simulated.h"
 
 #include "core/foreign.h"
+#include "core/log.h"
 #include "core/term.h"
-#include "deployer/bench/cards.h"
+#include "deployer/bench/card_pairs.h"
+#include "deployer/bench/cards_history.h"
 #include "deployer/bringup/operate.h"
 
 #include <string.h>
@@ -49,13 +51,15 @@ static const char *bench_health_cell(const struct health_card *card, enum card_m
 }
 
 static void bench_health_print(const struct bench_health *health, size_t count,
-			       const struct words *findings, struct arena *a)
+			       const struct words *findings, const struct cards_past *past,
+			       struct arena *a)
 {
+	struct words pairs = WORDS_INIT(a);
 	struct term_table table;
 
 	term_table_init(&table, a,
 			WORDS("HOST", ">GPU", "MODEL", "SERIAL", ">COPY (GB/s)", ">H2D", ">D2H",
-			      ">TFLOP/s", ">MHz", ">W", ">C", "STATE"));
+			      ">TFLOP/s", ">MHz", ">W", ">C", ">USUAL", "STATE"));
 	for (size_t h = 0; h < count; h++)
 		for (size_t i = 0; i < health->hosts[h].count; i++) {
 			const struct health_card *c = &health->hosts[h].cards[i];
@@ -71,20 +75,46 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 				c->sm_mhz > 0 ? arena_printf(a, "%.0f", c->sm_mhz) : NULL,
 				c->watt > 0 ? arena_printf(a, "%.0f", c->watt) : NULL,
 				c->celsius > 0 ? arena_printf(a, "%.0f", c->celsius) : NULL,
-				c->findings.count ? "bad" : "well",
+				c->usual_percent > 0 ? arena_printf(a, "%.0f %%", c->usual_percent)
+						     : NULL,
+				c->findings.count ? "bad"
+				: c->host_is_slow ? "slow host"
+						  : "well",
 			};
 
 			term_table_row(&table, cells);
 		}
 	term_table_print(&table, stdout);
+	card_pairs_describe(health->hosts, count, &pairs);
+	for (size_t i = 0; i < pairs.count; i++)
+		say("%s\n", pairs.list[i]);
 	for (size_t i = 0; i < findings->count; i++)
 		say("%s\n", findings->list[i]);
+	for (size_t i = 0; i < past->fresh.count; i++)
+		say("%s\n", past->fresh.list[i]);
+	if (past->runs)
+		say("compared with the last %zu runs, since %.10s\n", past->runs, past->since);
+}
+
+/* What is wrong, compared with the other cards and with earlier runs. */
+static void bench_health_judge(struct stages *s, struct bench_health *health,
+			       struct cards_past *past, struct words *findings)
+{
+	size_t count = s->fleet.count;
+	struct error err = {0};
+
+	cards_judge(health->hosts, count, s->arena);
+	if (cards_history_keep(&s->cluster, health->hosts, count, s->arena, past, &err) < 0)
+		log_warn("the history does not get this: %s", err.text);
+	cards_list_findings(health->hosts, count, s->arena, findings);
+	words_add_all(findings, words_list(&past->gone));
 }
 
 int bench_health(struct stages *s, int limit_s, struct error *err)
 {
 	struct bench_health health = {.limit_s = limit_s > 0 ? limit_s : BENCH_HEALTH_LIMIT_S};
 	struct words findings = WORDS_INIT(s->arena);
+	struct cards_past past;
 	_cleanup_(json_free) cJSON *document = json_document();
 	size_t jobs = s->fleet.jobs, count = s->fleet.count;
 
@@ -98,16 +128,18 @@ int bench_health(struct stages *s, int limit_s, struct error *err)
 	for (size_t i = 0; i < count; i++)
 		if (s->fleet.members[i].failed && health.hosts[i].count == 0)
 			health.hosts[i].error = s->fleet.members[i].err.text;
-	cards_judge(health.hosts, count, s->arena, &findings);
+	bench_health_judge(s, &health, &past, &findings);
 	cJSON_AddStringToObject(document, "verdict", findings.count ? "bad GPUs" : "pass");
 	cJSON_AddItemToObject(document, "findings",
 			      cJSON_CreateStringArray(words_list(&findings), (int)findings.count));
 	cards_to_json(health.hosts, count, document);
+	card_pairs_to_json(health.hosts, count, document);
+	cards_history_add_to(&past, document);
 	stage_add_simulated(s, document);
 	if (s->ctx->json)
 		json_print(stdout, document);
 	else
-		bench_health_print(&health, count, &findings, s->arena);
+		bench_health_print(&health, count, &findings, &past, s->arena);
 	if (findings.count == 0)
 		return 0;
 	return error_set(err, ERROR_VERDICT, "%zu findings on the GPUs; the first: %s",

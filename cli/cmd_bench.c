@@ -371,9 +371,10 @@ const struct command command_bench = {
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
 		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md,\n"
 		"docs/engines.md).\n"
-		"--health measures each GPU of each host instead (memory, the way to the host, calculating) and reads\n"
-		"its clocks, errors and links; a card that is ill, or slower than the others of its model, is named\n"
-		"with its slot and serial number. A job that runs there meanwhile is in its way.\n"
+		"--health measures each GPU of each host instead (memory, the way to the host, calculating, copies to\n"
+		"the other GPUs of its host) and reads its clocks, errors and links. A card that is ill, gone, or\n"
+		"slower than the others of its model or than in earlier runs (.ringup/history/health) is named with\n"
+		"its slot and serial number. A job that runs there meanwhile is in its way.\n"
 		"Exit status 5 when the verdict is not \"pass\". The report is kept in .ringup/last-bench.json, whole\n"
 		"as the worker wrote it. Each run that passed is compared with the last ones of its kind and with\n"
 		"that of a week ago, which .ringup/history/bench keeps.\n",

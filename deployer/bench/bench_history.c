@@ -2,13 +2,11 @@
 #include "deployer/bench/bench_history.h"
 
 #include "core/clock.h"
-#include "core/file.h"
-#include "core/private.h"
+#include "core/str.h"
+#include "deployer/bench/kept.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define WEEK_S (7 * 24 * 3600)
 
@@ -64,13 +62,6 @@ static bool bench_history_is_kin(const cJSON *a, const cJSON *b)
 	return true;
 }
 
-static int bench_history_by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 void bench_history_compare(const cJSON *documents, const cJSON *record, const char *week_ago,
 			   struct arena *arena, struct bench_past *past)
 {
@@ -95,19 +86,10 @@ void bench_history_compare(const cJSON *documents, const cJSON *record, const ch
 	}
 	if (past->runs == 0)
 		return;
-	qsort(last, past->runs, sizeof(last[0]), bench_history_by_size);
-	past->median = (last[(past->runs - 1) / 2] + last[past->runs / 2]) / 2;
+	past->median = kept_median(last, past->runs);
 	past->slower = (past->runs >= BENCH_HISTORY_LEAST &&
 			100 * past->busbw < BENCH_HISTORY_PERCENT * past->median) ||
 		       100 * past->busbw < BENCH_HISTORY_PERCENT * past->week_ago;
-}
-
-static const char *bench_history_path(const struct cluster *cluster, long number,
-				      struct arena *arena)
-{
-	const char *folder = cluster_state_path(cluster, "history/bench", arena);
-
-	return number < 0 ? folder : arena_printf(arena, "%s/%06ld.json", folder, number);
 }
 
 static void bench_history_week_ago(char text[static 24])
@@ -120,56 +102,23 @@ static void bench_history_week_ago(char text[static 24])
 		strftime(text, 24, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-/* All documents, and the number of the last one. One that cannot be read is passed over: it is no reason not to
- * measure. */
-static int bench_history_read(const struct cluster *cluster, struct arena *arena, cJSON **documents,
-			      const char ***names, struct error *err)
-{
-	const char *folder = bench_history_path(cluster, -1, arena);
-
-	*documents = cJSON_CreateArray();
-	if (folder_list(folder, ".json", arena, names, err) < 0)
-		return -1;
-	for (size_t i = 0; (*names)[i]; i++) {
-		struct error ignored = {0};
-		cJSON *json;
-
-		if (json_read(arena_printf(arena, "%s/%s", folder, (*names)[i]), &json, &ignored) ==
-		    0)
-			cJSON_AddItemToArray(*documents, json);
-	}
-	return 0;
-}
-
 int bench_history_keep(const struct cluster *cluster, const struct report *report,
 		       struct arena *arena, struct bench_past *past, struct error *err)
 {
 	_cleanup_(json_free) cJSON *documents = NULL, *record = NULL;
 	char now[24], week_ago[24];
-	const char **names;
-	long number = 1, oldest;
+	struct kept kept;
 
 	*past = (struct bench_past){0};
 	clock_iso8601(now);
 	bench_history_week_ago(week_ago);
 	record = bench_history_record(report, now);
-	if (private_folder(cluster_state_path(cluster, "history", arena), err) < 0 ||
-	    private_folder(bench_history_path(cluster, -1, arena), err) < 0 ||
-	    bench_history_read(cluster, arena, &documents, &names, err) < 0)
+	if (kept_read(cluster, "bench", BENCH_HISTORY_MAX, arena, &kept, &documents, err) < 0)
 		return -1;
 	bench_history_compare(documents, record, week_ago, arena, past);
 	if (strcmp(report->verdict, "pass") != 0 || report->row_count == 0)
 		return 0;
-	for (size_t i = 0; names[i]; i++)
-		number = strtol(names[i], NULL, 10) + 1;
-	if (json_write(bench_history_path(cluster, number, arena), record, 0600, err) < 0)
-		return -1;
-	for (size_t i = 0; names[i]; i++) {
-		oldest = strtol(names[i], NULL, 10);
-		if (oldest <= number - BENCH_HISTORY_MAX)
-			unlink(bench_history_path(cluster, oldest, arena));
-	}
-	return 0;
+	return kept_add(&kept, record, BENCH_HISTORY_MAX, arena, err);
 }
 
 void bench_history_add_to(const struct bench_past *past, cJSON *document)

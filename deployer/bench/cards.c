@@ -2,6 +2,8 @@
 #include "deployer/bench/cards.h"
 
 #include "core/foreign.h"
+#include "deployer/bench/card_pairs.h"
+#include "deployer/bench/kept.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,6 +118,10 @@ static void cards_read_line(const cJSON *line, struct arena *arena, struct healt
 {
 	int number = json_int(line, "card", -1), cards = json_int(line, "cards", -1);
 
+	if (json_member(line, "peer")) {
+		card_pairs_read(line, arena, out);
+		return;
+	}
 	if (number >= 0 && (size_t)number < out->count) {
 		cards_read_card(line, arena, &out->cards[number]);
 		return;
@@ -123,6 +129,8 @@ static void cards_read_line(const cJSON *line, struct arena *arena, struct healt
 	if (!json_member(line, "host"))
 		return;
 	cards_text(line, "error", arena, &out->error);
+	number = json_int(line, "pairs_left_out", 0);
+	out->pairs_left_out = number > 0 && number <= CARDS_PAIRS_MAX ? number : 0;
 	out->simulated |= json_bool(line, "simulated", false);
 	if (out->count == 0 && cards > 0)
 		out->count = cards < CARDS_OF_HOST_MAX ? (size_t)cards : CARDS_OF_HOST_MAX;
@@ -133,7 +141,7 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 {
 	size_t lines = 0;
 
-	*out = (struct health_host){.host = host, .error = ""};
+	*out = (struct health_host){.host = host, .error = "", .findings = WORDS_INIT(arena)};
 	out->cards = ARENA_ARRAY(arena, CARDS_OF_HOST_MAX, struct health_card);
 	for (int i = 0; i < CARDS_OF_HOST_MAX; i++)
 		out->cards[i] = (struct health_card){.host = host,
@@ -162,31 +170,22 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 		out->error = "the worker told of no GPU";
 }
 
-static int cards_by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The median of a model's cards; 0 where there are too few. */
+/* The median of a model's cards, without those of one host (@count: of all); 0 where there are too few. */
 static double cards_median(const struct health_host *hosts, size_t count, const char *model,
-			   enum card_measure measure)
+			   enum card_measure measure, size_t without)
 {
 	size_t found = 0;
 	double *all = xmalloc((count * CARDS_OF_HOST_MAX + 1) * sizeof(*all)), median = 0;
 
 	for (size_t h = 0; h < count; h++)
-		for (size_t i = 0; i < hosts[h].count; i++) {
+		for (size_t i = 0; h != without && i < hosts[h].count; i++) {
 			const struct health_card *card = &hosts[h].cards[i];
 
 			if (card->measures[measure] > 0 && strcmp(card->model, model) == 0)
 				all[found++] = card->measures[measure];
 		}
-	if (found >= CARDS_LEAST) {
-		qsort(all, found, sizeof(*all), cards_by_size);
-		median = (all[(found - 1) / 2] + all[found / 2]) / 2;
-	}
+	if (found >= CARDS_LEAST)
+		median = kept_median(all, found);
 	free(all);
 	return median;
 }
@@ -239,7 +238,8 @@ static void cards_add_throttles(const struct health_card *card, struct str *out)
 		str_addf(out, "; %.0f of %.0f PCIe lanes", card->pcie_width, card->pcie_width_max);
 }
 
-static void cards_judge_speed(struct health_card *card, enum card_measure measure, double median)
+void card_compare(struct health_card *card, enum card_measure measure, double median,
+		  const char *whose)
 {
 	_cleanup_(str_release) struct str why = STR_INIT;
 	double own = card->measures[measure];
@@ -247,25 +247,74 @@ static void cards_judge_speed(struct health_card *card, enum card_measure measur
 	if (median <= 0 || own <= 0 || 100 * own >= card_measures[measure].percent * median)
 		return;
 	cards_add_throttles(card, &why);
-	words_addf(&card->findings, "slow: %.4g %s, %.0f %% of the %.4g of the other %s%s", own,
-		   card_measures[measure].what, 100 * own / median, median, card->model,
+	words_addf(&card->findings, "slow: %.4g %s, %.0f %% of the %.4g of %s%s", own,
+		   card_measures[measure].what, 100 * own / median, median, whose,
 		   why.length ? why.text : "");
 }
 
-static void cards_judge_model(struct health_host *hosts, size_t count, const char *model)
+/* The cards of a host that are of a model and have been measured; the fastest of them. */
+static size_t cards_of_model(const struct health_host *host, const char *model,
+			     enum card_measure measure, double *best)
 {
-	for (int measure = 0; measure < CARD_MEASURES; measure++) {
-		double median = cards_median(hosts, count, model, measure);
+	size_t found = 0;
 
-		for (size_t h = 0; h < count; h++)
-			for (size_t i = 0; i < hosts[h].count; i++)
-				if (strcmp(hosts[h].cards[i].model, model) == 0)
-					cards_judge_speed(&hosts[h].cards[i], measure, median);
+	*best = 0;
+	for (size_t i = 0; i < host->count; i++)
+		if (strcmp(host->cards[i].model, model) == 0 &&
+		    host->cards[i].measures[measure] > 0) {
+			*best = fmax(*best, host->cards[i].measures[measure]);
+			found++;
+		}
+	return found;
+}
+
+/* Whether even the fastest card of a host is slow beside those of the others; then that is said of the host. */
+static bool cards_judge_host(struct health_host *hosts, size_t count, size_t at, const char *model,
+			     enum card_measure measure, double median)
+{
+	const int percent = card_measures[measure].percent;
+	struct health_host *host = &hosts[at];
+	double best, own, others;
+	size_t found = cards_of_model(host, model, measure, &best);
+
+	/* the median of the others is looked at where that of all leaves it possible */
+	if (found < CARDS_HOST_LEAST || best >= median)
+		return false;
+	others = cards_median(hosts, count, model, measure, at);
+	if (100 * best >= percent * others)
+		return false;
+	own = found >= CARDS_LEAST ? cards_median(host, 1, model, measure, count) : best;
+	words_addf(
+		&host->findings,
+		"each of its %zu %s is slow: %.4g %s, %.0f %% of the %.4g of the other hosts: look at what they share "
+		"(power limit, cooling, BIOS, driver, other jobs)",
+		found, model, own, card_measures[measure].what, 100 * own / others, others);
+	return true;
+}
+
+static void cards_judge_model(struct health_host *hosts, size_t count, const char *model,
+			      enum card_measure measure, struct arena *arena)
+{
+	double all = cards_median(hosts, count, model, measure, count);
+
+	for (size_t h = 0; h < count; h++) {
+		bool slow = cards_judge_host(hosts, count, h, model, measure, all);
+		double median = slow ? cards_median(&hosts[h], 1, model, measure, 1) : all;
+		const char *others =
+			arena_printf(arena, "the other %s%s", model, slow ? " of its host" : "");
+
+		for (size_t i = 0; i < hosts[h].count; i++) {
+			struct health_card *card = &hosts[h].cards[i];
+
+			if (strcmp(card->model, model) != 0)
+				continue;
+			card->host_is_slow |= slow;
+			card_compare(card, measure, median, others);
+		}
 	}
 }
 
-/* "node01 GPU 3 (NVIDIA H100 80GB HBM3, 0000:5d:00.0, slot 4, serial 132, GPU-0a...)" */
-static const char *cards_name(const struct health_card *card, struct arena *arena)
+const char *card_name(const struct health_card *card, struct arena *arena)
 {
 	return arena_printf(arena, "%s GPU %d (%s%s%s%s%s%s%s%s%s)", card->host, card->number,
 			    *card->model ? card->model : "unknown", *card->bus ? ", " : "",
@@ -274,8 +323,7 @@ static const char *cards_name(const struct health_card *card, struct arena *aren
 			    card->uuid);
 }
 
-void cards_judge(struct health_host *hosts, size_t count, struct arena *arena,
-		 struct words *findings)
+void cards_judge(struct health_host *hosts, size_t count, struct arena *arena)
 {
 	struct words models = WORDS_INIT(arena);
 
@@ -291,14 +339,23 @@ void cards_judge(struct health_host *hosts, size_t count, struct arena *arena,
 			cards_judge_state(&hosts[h].cards[i]);
 		}
 	for (size_t i = 0; i < models.count; i++)
-		cards_judge_model(hosts, count, models.list[i]);
+		for (int measure = 0; measure < CARD_MEASURES; measure++)
+			cards_judge_model(hosts, count, models.list[i], (enum card_measure)measure,
+					  arena);
+	card_pairs_judge(hosts, count, arena);
+}
+
+void cards_list_findings(const struct health_host *hosts, size_t count, struct arena *arena,
+			 struct words *findings)
+{
 	for (size_t h = 0; h < count; h++) {
 		if (hosts[h].count == 0)
 			words_addf(findings, "%s: %s", hosts[h].host, hosts[h].error);
+		for (size_t f = 0; f < hosts[h].findings.count; f++)
+			words_addf(findings, "%s: %s", hosts[h].host, hosts[h].findings.list[f]);
 		for (size_t i = 0; i < hosts[h].count; i++)
 			for (size_t f = 0; f < hosts[h].cards[i].findings.count; f++)
-				words_addf(findings, "%s: %s",
-					   cards_name(&hosts[h].cards[i], arena),
+				words_addf(findings, "%s: %s", card_name(&hosts[h].cards[i], arena),
 					   hosts[h].cards[i].findings.list[f]);
 	}
 }
@@ -318,6 +375,10 @@ static void cards_add_json(const struct health_card *card, cJSON *list)
 	for (int i = 0; i < CARD_MEASURES; i++)
 		if (card->measures[i] > 0)
 			cJSON_AddNumberToObject(json, card_measures[i].name, card->measures[i]);
+	if (card->host_is_slow)
+		cJSON_AddTrueToObject(json, "host_is_slow");
+	if (card->usual_percent > 0)
+		cJSON_AddNumberToObject(json, "usual_percent", card->usual_percent);
 	cJSON_AddItemToObject(
 		json, "findings",
 		cJSON_CreateStringArray(words_list(&card->findings), (int)card->findings.count));

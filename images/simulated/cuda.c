@@ -41,6 +41,10 @@ int cuMemGetInfo_v2(size_t *left, size_t *all);
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream);
+int cuDeviceCanAccessPeer(int *can, int device, int peer);
+int cuCtxEnablePeerAccess(void *peer, unsigned flags);
+int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+		      size_t bytes, void *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream);
 int cuMemsetD32Async(uint64_t to, unsigned value, size_t words, void *stream);
 int cuModuleLoadData(void **module, const void *image);
@@ -594,6 +598,41 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
 	return to && from ? standin_take((double)bytes, STANDIN_HOST_GBPS, "host", stream) : 1;
+}
+
+int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	*can = 1;
+	return device != peer && device < gpu_count() && peer < gpu_count() ? 0 : 101;
+}
+
+int cuCtxEnablePeerAccess(void *peer, unsigned flags)
+{
+	return peer && !flags ? 0 : 1;
+}
+
+static int standin_index(void *context)
+{
+#ifdef SIMULATED
+	return host.indices[(int *)context - contexts];
+#else
+	return (int)((int *)context - contexts);
+#endif
+}
+
+int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+		      size_t bytes, void *stream)
+{
+	int a = standin_index(to_context), b = standin_index(from_context), saved = current, rc;
+	char key[32];
+
+	if (!to || !from || a == b)
+		return 1;
+	snprintf(key, sizeof(key), "peer%d", a > b ? a : b);
+	current = a < b ? a : b;
+	rc = standin_take((double)bytes, STANDIN_PEER_GBPS, key, stream);
+	current = saved;
+	return rc;
 }
 
 int cuModuleLoadData(void **module, const void *image)

@@ -32,12 +32,16 @@ int nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes);
 int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation);
 int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation);
 int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending);
+int nvmlDeviceGetP2PStatus(void *device, void *peer, int caps, int *status);
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, struct nvml_pci *pci);
+int nvmlDeviceGetTopologyCommonAncestor(void *device, void *peer, int *level);
 int nvmlEventSetCreate(void **set);
 int nvmlDeviceRegisterEvents(void *device, unsigned long long types, void *set);
 int nvmlEventSetWait_v2(void *set, struct nvml_event *event, unsigned msec);
 
 struct gpu {
-	int index, watt;
+	int index, watt, links;
 	char uuid[64], bus[32], name[64];
 	int told; /* its Xid has arrived */
 };
@@ -59,9 +63,9 @@ int nvmlInit_v2(void)
 		struct gpu *gpu = &gpus[gpu_count];
 
 		/* images/simulated/nvidia-smi says what stands there */
-		gpu_count +=
-			sscanf(line, "%d|%63[^|]|%31[^|]|%55[^|]|%*[^|]|%*[^|]|%*[^|]|%*[^|]|%d",
-			       &gpu->index, gpu->uuid, gpu->bus, gpu->name, &gpu->watt) == 5;
+		gpu_count += sscanf(line, "%d|%63[^|]|%31[^|]|%55[^|]|%*[^|]|%*[^|]|%d|%*[^|]|%d",
+				    &gpu->index, gpu->uuid, gpu->bus, gpu->name, &gpu->links,
+				    &gpu->watt) == 6;
 	}
 	if (file)
 		fclose(file);
@@ -218,6 +222,31 @@ int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
 {
 	*pending = 0;
 	return nvml_answer(device, current, "mig", 0);
+}
+
+/* As with an NVSwitch: the links lead to it, and it has an address that no card has. */
+int nvmlDeviceGetP2PStatus(void *device, void *peer, int caps, int *status)
+{
+	*status = caps == 2 && ((struct gpu *)device)->links && ((struct gpu *)peer)->links ? 0 : 5;
+	return nvml_state(device);
+}
+
+int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *active)
+{
+	*active = (int)link < ((struct gpu *)device)->links;
+	return *active ? nvml_state(device) : 2;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, struct nvml_pci *pci)
+{
+	*pci = (struct nvml_pci){.bus = 0xc0 + link};
+	return nvml_state(device);
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(void *device, void *peer, int *level)
+{
+	*level = device == peer ? 0 : 50;
+	return nvml_state(device);
 }
 
 int nvmlEventSetCreate(void **set)

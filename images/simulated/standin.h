@@ -32,6 +32,7 @@
  * card stands in the file `health` beside `gpus`, a line each: "INDEX KEY VALUE".
  *
  *   memory, host, fma 80   percent of the usual rate
+ *   peer2 80               percent of the usual rate of copies to card 2 and from it, where 2 is the larger number
  *   wrong 3                so many results of the kernel differ
  *   hang 1                 the kernel never ends
  *   lost 1, lost 2         the card is off the bus: from the start; once the kernel was started
@@ -56,6 +57,7 @@
 /* What the made-up time comes from: GB/s and 1e12 operations a second. Round numbers of nobody's card. */
 #define STANDIN_MEMORY_GBPS 2000.0
 #define STANDIN_HOST_GBPS 50.0
+#define STANDIN_PEER_GBPS 400.0
 #define STANDIN_TFLOPS 50.0
 
 static inline int standin_number(const char *name, int fallback)

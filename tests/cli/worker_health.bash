@@ -37,6 +37,7 @@ import json, sys
 all = [json.loads(line) for line in sys.stdin]
 host = all[0]
 c = {(d['card'], d['phase']): d for d in all if 'card' in d}
-phases = lambda card: [d['phase'] for d in all if d.get('card') == card]
+phases = lambda card: [d['phase'] for d in all if d.get('card') == card and 'peer' not in d]
+pairs = sorted((d for d in all if 'peer' in d), key=lambda d: (d['card'], d['peer']))
 assert $1, all"
 }

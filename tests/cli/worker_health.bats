@@ -51,3 +51,11 @@ load worker_health.bash
 	lines '"utility" in host["no_nvml"] and host["cards"] == 3'
 	lines 'phases(0) == ["identity", "memory", "host", "burn"] and c[0, "burn"]["tflops"] == 50'
 }
+
+@test "pairs: each once, with its link and both ways; the slow one, and none with a card that is ill" {
+	health 0 "0 peer2 50"
+	lines '[(d["card"], d["peer"], d["link"], d["to_gbps"], d["from_gbps"], d["direct"]) for d in pairs] == [
+		(0, 1, "NV18", 400, 400, True), (0, 2, "NV18", 200, 200, True), (1, 2, "NV18", 400, 400, True)]'
+	health 0 "1 mig 1"
+	lines '[(d["card"], d["peer"]) for d in pairs] == [(0, 2)] and not any("pairs_left_out" in d for d in all)'
+}

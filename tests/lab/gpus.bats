@@ -77,15 +77,19 @@ uuid() {
 @test "bench --health: the slow card and the ill one are named; status 5" {
 	ringup -q -f some.yaml bench --health >out
 	[ "$(grep -c ' well$' out)" = 12 ]
+	grep -F 'copies between GPUs (NV18, NVIDIA H100 80GB HBM3): 400 to 400 GB/s, the median of 56 is 400' out
 	printf '%s\n' '1 fma 80' '1 throttle 4' '1 serial 1320921054321' '2 lost 2' >.ringup/lab/node01/gpus/health
-	printf '%s\n' '3 remap_pending 1' >.ringup/lab/node02/gpus/health
+	printf '%s\n' '3 remap_pending 1' '1 peer2 50' >.ringup/lab/node02/gpus/health
 	fails 5 -f some.yaml bench --health
-	says "3 findings on the GPUs" "serial 1320921054321"
+	says "4 findings on the GPUs" "serial 1320921054321"
 	ringup -q -f some.yaml --json bench --health >health.json 2>/dev/null || true
 	jq -e '.simulated and .verdict == "bad GPUs" and ([.cards[] | select(.findings != []) | "\(.host) \(.card)"] ==
 		["node01 1", "node01 2", "node02 3"])' health.json
 	jq -e '.findings[0] | test("node01 GPU 1 .*serial 1320921054321.*slow: 40 TFLOP/s.*80 %.*power limit")' health.json
+	jq -e '.findings | any(test("node02: GPU 1 and GPU 2 .*slow: 200 GB/s"))' health.json
+	jq -e '(.pairs | length) == 21 + 6 and .pairs_left_out == 0' health.json
 	jq -e '.findings[1] | test("node01 GPU 2 .*fell off the bus")' health.json
+	jq -e '.history.runs == 2 and .history.gone == [] and (.cards[2].uuid | startswith("GPU-"))' health.json
 	fails 2 -f some.yaml bench --health --min-percent 5
 	says "--health goes with --hosts and --limit only"
 	rm out health.json .ringup/lab/*/gpus/health

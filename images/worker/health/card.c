@@ -359,29 +359,42 @@ static int card_measure_memory(struct card *card, struct failure *err)
 	return 0;
 }
 
+bool card_take_turn(struct card *card)
+{
+	struct pollfd turn = {.fd = card->turn[0], .events = POLLIN};
+	char byte = 0;
+
+	/* the pipe does not block: another card may be faster */
+	for (int64_t end = clock_usec() + TURN_MSEC * INT64_C(1000);;) {
+		poll(&turn, 1, clock_left_msec(end, TURN_MSEC));
+		if (read(card->turn[0], &byte, 1) == 1)
+			return true;
+		if (clock_usec() >= end)
+			return false;
+	}
+}
+
+void card_end_turn(struct card *card)
+{
+	if (write(card->turn[1], "t", 1) != 1)
+		_exit(1);
+}
+
 /* One card after the other, since they share the host's memory and often a PCIe switch. */
 static int card_measure_host(struct card *card, struct failure *err)
 {
-	struct pollfd turn = {.fd = card->turn[0], .events = POLLIN};
 	struct card_line line;
 	double to, from;
-	char byte = 0;
 	bool mine;
 	int rc;
 
 	card_phase(card, HEALTH_TURN);
 	card_bind(card->shared->places[card->number].bus);
-	/* the pipe does not block: another card may be faster */
-	for (int64_t end = clock_usec() + TURN_MSEC * INT64_C(1000);;) {
-		poll(&turn, 1, clock_left_msec(end, TURN_MSEC));
-		mine = read(card->turn[0], &byte, 1) == 1;
-		if (mine || clock_usec() >= end)
-			break;
-	}
+	mine = card_take_turn(card);
 	card_phase(card, HEALTH_HOST);
 	rc = copies_host(card, &to, &from, err);
-	if (mine && write(card->turn[1], "t", 1) != 1)
-		_exit(1);
+	if (mine)
+		card_end_turn(card);
 	if (rc < 0)
 		return -1;
 	card_begin(card, &line);
@@ -427,6 +440,7 @@ static bool card_is_lost(const struct card *card)
 void card_measure(struct card *card)
 {
 	struct failure err = {.status = STATUS_PASS};
+	bool well = true;
 
 	if (card_identify(card) < 0)
 		return;
@@ -435,9 +449,12 @@ void card_measure(struct card *card)
 		return;
 	card_phase(card, HEALTH_CONTEXT);
 	if (card_open_cuda(card, &err) < 0 || card_measure_memory(card, &err) < 0 ||
-	    card_measure_host(card, &err) < 0 || card_measure_burn(card, &err) < 0)
+	    card_measure_host(card, &err) < 0 || card_measure_burn(card, &err) < 0) {
 		card_failed(card, err.reason, card_is_lost(card));
+		well = false;
+	}
 	if (!card_is_lost(card) && card_read(card, HEALTH_AFTER) < 0)
 		return;
-	card_phase(card, HEALTH_DONE);
+	if (well)
+		card_phase(card, HEALTH_DONE);
 }

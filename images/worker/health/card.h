@@ -9,6 +9,7 @@
 
 struct card {
 	int number; /* as NVML counts; without NVML as CUDA does */
+	int peer;   /* the other one of a pair (peers.h); -1: none */
 	struct health_shared *shared;
 	int out;     /* the lines go there, each by one write() */
 	int turn[2]; /* a pipe that holds one byte: who has read it may use the host's memory */
@@ -42,6 +43,10 @@ void card_measure(struct card *card);
 
 /* Opens CUDA for this card: context, stream and events. Fails with the reason. */
 int card_open_cuda(struct card *card, struct failure *err);
+
+/* Waits for its turn among the cards, but not for ever: false when it goes on without it. */
+bool card_take_turn(struct card *card);
+void card_end_turn(struct card *card);
 
 /* Begins to take the time of what is queued from now on. */
 int card_start_clock(struct card *card, struct failure *err);

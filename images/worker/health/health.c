@@ -3,6 +3,8 @@
 #include "health/health.h"
 #include "clock.h"
 #include "health/card.h"
+#include "health/peers.h"
+#include "json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +25,7 @@ static const char *const health_phases[HEALTH_PHASE_COUNT] = {
 	[HEALTH_CONTEXT] = "context",	[HEALTH_MEMORY] = "memory",
 	[HEALTH_TURN] = "turn",		[HEALTH_HOST] = "host",
 	[HEALTH_BURN] = "burn",		[HEALTH_AFTER] = "after",
-	[HEALTH_DONE] = "done",
+	[HEALTH_PEER] = "peer",		[HEALTH_DONE] = "done",
 };
 
 /* The parent's side. */
@@ -31,6 +33,7 @@ struct health {
 	const struct options *options;
 	struct health_shared *shared;
 	pid_t children[HEALTH_CARDS_MAX]; /* 0: it has ended */
+	int peers[HEALTH_CARDS_MAX];	  /* of the pair that its process measures; -1: none */
 	int lines[2], turn[2];
 	int64_t start_usec, deadline_usec;
 };
@@ -59,6 +62,7 @@ static int health_start(struct health *h, int number, void (*work)(struct card *
 	if (!card)
 		abort();
 	card->number = number;
+	card->peer = h->peers[number];
 	card->shared = h->shared;
 	card->out = h->lines[1];
 	memcpy(card->turn, h->turn, sizeof(card->turn));
@@ -81,8 +85,11 @@ static void health_forward(const struct health *h)
 
 static void health_say_end(const struct health *h, int number, const char *what, double value)
 {
-	printf("{\"card\": %d, \"phase\": \"%s\", \"%s\": %.1f}\n", number,
-	       health_phase_name(h->shared->places[number].phase), what, value);
+	printf("{\"card\": %d, \"phase\": \"%s\", ", number,
+	       health_phase_name(h->shared->places[number].phase));
+	if (h->peers[number] >= 0)
+		printf("\"peer\": %d, ", h->peers[number]);
+	printf("\"%s\": %.1f}\n", what, value);
 }
 
 /* Looks who has ended, and how. Returns how many have not. */
@@ -145,10 +152,59 @@ static int health_pipes(struct health *h, struct failure *err)
 	return 0;
 }
 
+/* The pairs of one round, by the circle method: card `even - 1` stays, the others go round it. Returns how many were left
+ * out because the time was up, -1 on error. */
+static int health_round(struct health *h, int round, struct failure *err)
+{
+	int even = h->shared->cards + h->shared->cards % 2, left_out = 0;
+
+	for (int pair = 0; pair < even / 2; pair++) {
+		int a = pair ? (round + pair) % (even - 1) : even - 1;
+		int b = (round + even - 1 - pair) % (even - 1);
+		int first = a < b ? a : b, second = a < b ? b : a;
+
+		if (second >= h->shared->cards || h->shared->places[first].phase != HEALTH_DONE ||
+		    h->shared->places[second].phase != HEALTH_DONE)
+			continue;
+		if (clock_usec() >= h->deadline_usec) {
+			left_out++;
+			continue;
+		}
+		h->peers[first] = second;
+		if (health_start(h, first, peers_measure, err) < 0)
+			return -1;
+	}
+	return left_out;
+}
+
+static int health_peers(struct health *h, struct failure *err)
+{
+	int even = h->shared->cards + h->shared->cards % 2, left_out = 0;
+
+	for (int round = 0; round < even - 1; round++) {
+		int left = health_round(h, round, err);
+
+		if (left < 0)
+			return -1;
+		left_out += left;
+		health_wait(h, h->deadline_usec, false);
+		for (int i = 0; i < HEALTH_CARDS_MAX; i++)
+			h->peers[i] = -1;
+	}
+	if (left_out == 0)
+		return 0;
+	fputs("{\"host\": ", stdout);
+	json_write(stdout, h->options->host);
+	printf(", \"pairs_left_out\": %d}\n", left_out);
+	return 0;
+}
+
 static int health_measure(struct health *h, struct failure *err)
 {
 	int64_t all_usec = h->options->timeout_sec * INT64_C(1000000);
 
+	for (int i = 0; i < HEALTH_CARDS_MAX; i++)
+		h->peers[i] = -1;
 	h->start_usec = clock_usec();
 	h->deadline_usec = h->start_usec + all_usec;
 	if (health_pipes(h, err) < 0 || health_start(h, 0, health_census, err) < 0)
@@ -165,7 +221,7 @@ static int health_measure(struct health *h, struct failure *err)
 		if (health_start(h, i, card_measure, err) < 0)
 			return -1;
 	health_wait(h, h->deadline_usec, false);
-	return 0;
+	return health_peers(h, err);
 }
 
 int health_run(const struct options *options)

@@ -12,10 +12,13 @@
  * {"card": 0, "phase": "after", "readings": ..., "xids": [79]}
  * {"card": 0, "phase": "memory", "error": ..., "lost": true}                    it came no further
  * {"card": 0, "phase": "burn", "hung": 20.1}                                    nor here, after so many seconds
+ * {"card": 0, "phase": "peer", "peer": 1, "link": "NV18", "to_gbps": ..., "from_gbps": ..., "direct": true}    or "error", "hung"
+ * {"host": "node01", "pairs_left_out": 3}                                       the time was up
  * {"end": true}
  *
  * Each card has a process of its own, so that a driver that hangs for one of them stops nobody else: who is not done at
- * the deadline is killed and named.
+ * the deadline is killed and named. Cards that are done are then measured in pairs (peers.h), in rounds of pairs that have no
+ * card in common, each pair in a process of its own.
  */
 #ifndef WORKER_HEALTH_H
 #define WORKER_HEALTH_H
@@ -33,6 +36,7 @@ enum health_phase {
 	HEALTH_HOST,
 	HEALTH_BURN,
 	HEALTH_AFTER,
+	HEALTH_PEER, /* copies to and from another card */
 	HEALTH_DONE,
 	HEALTH_PHASE_COUNT
 };

@@ -64,6 +64,10 @@ struct nvml {
 	int (*nvmlDeviceGetCurrPcieLinkGeneration)(void *device, unsigned *generation);
 	int (*nvmlDeviceGetMaxPcieLinkGeneration)(void *device, unsigned *generation);
 	int (*nvmlDeviceGetMigMode)(void *device, unsigned *current, unsigned *pending);
+	int (*nvmlDeviceGetP2PStatus)(void *device, void *peer, int caps, int *status);
+	int (*nvmlDeviceGetNvLinkState)(void *device, unsigned link, int *active);
+	int (*nvmlDeviceGetNvLinkRemotePciInfo)(void *device, unsigned link, struct nvml_pci *pci);
+	int (*nvmlDeviceGetTopologyCommonAncestor)(void *device, void *peer, int *level);
 	int (*nvmlEventSetCreate)(void **set);
 	int (*nvmlDeviceRegisterEvents)(void *device, unsigned long long types, void *set);
 	int (*nvmlEventSetWait)(void *set, struct nvml_event *event, unsigned msec);

@@ -33,7 +33,8 @@ static const char *judged(struct scratch *s, const char *more)
 	struct health_host host = read_host(s, more);
 	struct words findings = WORDS_INIT(&s->arena);
 
-	cards_judge(&host, 1, &s->arena, &findings);
+	cards_judge(&host, 1, &s->arena);
+	cards_list_findings(&host, 1, &s->arena, &findings);
 	assert_true(findings.count <= 1);
 	return findings.count ? findings.list[0] : "";
 }
@@ -73,6 +74,64 @@ static void test_findings(void **state)
 	}
 }
 
+/* A host whose cards are all slow is one finding; a card that is slow beside them as well is another one. */
+static void test_slow_host(void **state)
+{
+	struct scratch *s = *state;
+	struct words findings = WORDS_INIT(&s->arena);
+	struct health_host hosts[] = {
+		read_host(s, ""),
+		read_host(s, "{\"card\": 0, \"tflops\": 44}\n{\"card\": 1, \"tflops\": 43}\n"
+			     "{\"card\": 2, \"tflops\": 44}\n{\"card\": 3, \"tflops\": 30}\n"),
+	};
+
+	cards_judge(hosts, 2, &s->arena);
+	cards_list_findings(hosts, 2, &s->arena, &findings);
+	assert_int_equal(findings.count, 2);
+	assert_non_null(
+		strstr(findings.list[0],
+		       "node01: each of its 4 H100 is slow: 43.5 TFLOP/s of f32, 87 % of the 50 "
+		       "of the other hosts"));
+	assert_non_null(strstr(findings.list[1],
+			       "GPU 3 (H100, serial s3): slow: 30 TFLOP/s of f32, 69 % of the 43.5 "
+			       "of the other H100 of its host"));
+	assert_true(hosts[1].cards[0].host_is_slow && hosts[1].cards[0].findings.count == 0);
+	assert_false(hosts[0].cards[0].host_is_slow);
+}
+
+#define PAIR(a, b, link, gbps)                                   \
+	"{\"card\": " #a ", \"peer\": " #b ", \"link\": \"" link \
+	"\", \"to_gbps\": 400, \"from_gbps\": " #gbps "}\n"
+
+/* Pairs are compared with pairs of their kind; a card whose pairs are all slow is named once. */
+static void test_pairs(void **state)
+{
+	static const struct {
+		const char *more, *says;
+	} rows[] = {
+		{PAIR(0, 1, "NV2", 400) PAIR(0, 2, "NV2", 361) PAIR(0, 3, "SYS", 20), ""},
+		{PAIR(0, 1, "NV2", 400) PAIR(0, 2, "NV2", 400) PAIR(1, 2, "NV2", 200),
+		 "node01: GPU 1 and GPU 2 (NV2, H100): slow: 200 GB/s from 2 to 1, 50 % of the 400 of such pairs"},
+		{PAIR(0, 1, "NV2", 400) PAIR(0, 2, "NV2", 400) PAIR(0, 3, "NV2", 200)
+			 PAIR(1, 2, "NV2", 400) PAIR(1, 3, "NV2", 200) PAIR(2, 3, "NV2", 200),
+		 "node01: GPU 3: slow: its copies to or from each of 3 other GPUs"},
+		{"{\"card\": 0, \"peer\": 1, \"phase\": \"peer\", \"hung\": 50.0}",
+		 "GPU 0 and GPU 1: a copy between them hung"},
+		{"{\"card\": 0, \"peer\": 1, \"phase\": \"peer\", \"error\": \"x\"}",
+		 "could not be measured: x"},
+		{"{\"card\": 1, \"peer\": 0, \"hung\": 1}\n{\"card\": 0, \"peer\": 4, \"hung\": 1}\n{\"card\": -1, \"peer\": 1, \"hung\": 1}",
+		 ""},
+	};
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *finding = judged(s, rows[i].more);
+
+		if (*rows[i].says ? !strstr(finding, rows[i].says) : *finding)
+			fail_msg("%s: '%s'", rows[i].more, finding);
+	}
+}
+
 /* A host may print anything. */
 static void test_hostile(void **state)
 {
@@ -90,15 +149,18 @@ static void test_hostile(void **state)
 	assert_true(host.cards[0].measures[CARD_COPY] == 0);
 	assert_int_equal(host.cards[0].xid_count, 0);
 	cards_read("", 0, "node02", &s->arena, &host);
-	cards_judge(&host, 1, &s->arena, &findings);
+	cards_judge(&host, 1, &s->arena);
+	cards_list_findings(&host, 1, &s->arena, &findings);
 	assert_string_equal(findings.list[0], "node02: the worker told of no GPU");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_findings, scratch_setup, scratch_teardown),
-		cmocka_unit_test_setup_teardown(test_hostile, scratch_setup, scratch_teardown),
+		SCRATCH_TEST(test_findings),
+		SCRATCH_TEST(test_slow_host),
+		SCRATCH_TEST(test_pairs),
+		SCRATCH_TEST(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

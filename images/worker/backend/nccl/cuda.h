@@ -64,6 +64,10 @@ struct cuda {
 	int (*cuMemcpyDtoDAsync)(cuda_address to, cuda_address from, size_t bytes, void *stream);
 	int (*cuMemcpyHtoDAsync)(cuda_address to, const void *from, size_t bytes, void *stream);
 	int (*cuMemcpyDtoHAsync)(void *to, cuda_address from, size_t bytes, void *stream);
+	int (*cuDeviceCanAccessPeer)(int *can, int device, int peer);
+	int (*cuCtxEnablePeerAccess)(void *peer, unsigned flags);
+	int (*cuMemcpyPeerAsync)(cuda_address to, void *to_context, cuda_address from,
+				 void *from_context, size_t bytes, void *stream);
 	int (*cuMemsetD32Async)(cuda_address to, unsigned value, size_t words, void *stream);
 	int (*cuModuleLoadData)(void **module, const void *image);
 	int (*cuModuleGetFunction)(void **function, void *module, const char *name);
