@@ -42,6 +42,9 @@ script() {
 	script torch.sbatch --set container=none --set interface=ib0 torch
 	script tf.sbatch --set container=none --set array=0-3 tf
 	script worker.sbatch --set container=none
+	apart ringup export slurm --set container=none ring
+	grep -A2 '^export SLURM_PMIX_FENCE=tree$' ../out
+	! grep -q SLURM_PMIX "$ROOT/tests/golden/export/"*.sbatch
 	! grep -rn "StrictHostKeyChecking\|password" "$ROOT/tests/golden/export/"*.sbatch
 }
 
@@ -76,5 +79,5 @@ script() {
 	run -1 env PATH="$BUILD" ringup status --on kubernetes
 	[[ $output == *"there is no kubectl on PATH; install it"* ]]
 	run -2 ringup bench --on kubernetes
-	[[ $output == *"bench needs a folder that it shares with its nodes"* ]]
+	[[ $output == *"pods need an image that the cluster can pull"* ]]
 }
