@@ -21,7 +21,7 @@ unbuildable() {
 	case $1 in
 	ubuntu14.04) grep -qF 'the pip of ubuntu14.04' "$2" ;;
 	ubuntu17.04) grep -qF 'none of cuDNN and NCCL for it' "$2" ;;
-	centos6) grep -qF 'its TLS is too old' "$2" ;;
+	centos6) grep -qF 'the TLS of centos6 is too old' "$2" ;;
 	debian9) grep -qF 'no checksum of an archive of NCCL' "$2" ;;
 	*) false ;;
 	esac

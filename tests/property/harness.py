@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIMIT_S = 5
+LIMIT_S = 20
 SKIPPED_PERCENT_MAX = 10
 REAL = os.path.join(ROOT, "recipes", "catalog")
 
