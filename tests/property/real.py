@@ -75,9 +75,17 @@ def request_list(state, source):
     return list(dict.fromkeys(words)) or ["torch"]
 
 
+def silent_rules(state, requests):
+    """Options: rules about what is not asked for ("!torch") that these requests keep, whichever of them are left out."""
+    asked = Givens(state.catalog, requests).names
+    asked = asked | ({"torch"} if asked & set(BESIDE_TORCH) else set())
+    ids = [name for name, _, absent in state.catalog.refusals if absent & asked]
+    return [word for name in ids for word in ("--allow", name)]
+
+
 def conflict_wrong(state, requests, document):
     """The processor, which may come from a word that the conflict leaves out, stands beside it."""
-    processor = ("--arch", document.get("arch", "x86_64"))
+    processor = ("--arch", document.get("arch", "x86_64"), *silent_rules(state, requests))
     words = [entry["request"] for entry in document["conflict"]]
     if not words or not set(words) <= set(requests):
         yield f"the conflict {words} is not of the requests"
