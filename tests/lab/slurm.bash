@@ -37,8 +37,7 @@ slurm_write_config() {
 		SchedulerParameters=sched_interval=1,batch_sched_delay=0
 		MpiDefault=none
 		ReturnToService=2
-		SlurmdTimeout=60
-		MessageTimeout=60
+		SlurmdTimeout=6
 		SlurmctldTimeout=10
 		InactiveLimit=0
 		KillWait=2
@@ -74,7 +73,7 @@ slurm_node() {
 }
 
 slurm_wait() {
-	for _ in {1..1200}; do
+	for _ in {1..300}; do
 		! "$@" || return 0
 		sleep 0.1
 	done
