@@ -4,6 +4,8 @@
 
 bats_require_minimum_version 1.5.0
 load helper
+# shellcheck source=tests/scheduled.bash
+source "$BATS_TEST_DIRNAME/../scheduled.bash"
 
 IMAGE=registry.example:5000/team/lab@sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 LABEL=training.kubeflow.org/job-name
@@ -31,19 +33,6 @@ teardown_file() {
 
 setup() {
 	cd "$KUBE/work" || return 1
-}
-
-# has TEXT: the last output has it.
-has() {
-	[[ $output == *"$1"* ]] || {
-		echo "not there: $1"
-		echo "$output"
-		return 1
-	}
-}
-
-state() {
-	ringup --json ps | jq -r --arg job "$1" '.jobs[] | select(.job == $job) | .state'
 }
 
 # follow JOB: runs train under that name in the background, and makes its two pods.

@@ -48,10 +48,10 @@ lab_begin() {
 	export GUARD
 }
 
-# lab_loopback COUNT: lab_begin, and a cluster of so many loopback hosts that is up.
-lab_loopback() {
+# lab_cluster COUNT WORD...: lab_begin, and a cluster of so many hosts that is up; more words for 'lab up'.
+lab_cluster() {
 	lab_begin || return
-	ringup -q lab up --hosts "$1" --loopback 3>&- 4>&- && ringup -q up 3>&- 4>&-
+	ringup -q lab up --hosts "$@" 3>&- 4>&- && ringup -q up 3>&- 4>&-
 }
 
 # lab_end: the lab down, and nothing left of it.

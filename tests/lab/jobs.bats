@@ -5,7 +5,7 @@
 load helper
 
 setup_file() {
-	lab_loopback 3
+	lab_cluster 3 --loopback
 }
 
 teardown_file() {

@@ -5,7 +5,7 @@
 load helper
 
 setup_file() {
-	lab_loopback 2
+	lab_cluster 2 --loopback
 }
 
 teardown_file() {

@@ -6,9 +6,7 @@
 load helper
 
 setup_file() {
-	lab_begin
-	ringup -q lab up --hosts 3 3>&- 4>&-
-	ringup -q up 3>&- 4>&-
+	lab_cluster 3
 }
 
 teardown_file() {

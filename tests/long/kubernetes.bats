@@ -6,9 +6,7 @@
 load ../lab/helper
 
 setup_file() {
-	lab_begin
-	ringup -q lab up --hosts 1 3>&- 4>&-
-	ringup -q up 3>&- 4>&-
+	lab_cluster 1
 }
 
 teardown_file() {

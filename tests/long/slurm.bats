@@ -5,6 +5,8 @@
 bats_require_minimum_version 1.5.0
 # shellcheck source=tests/lab/slurm.bash
 source "$BATS_TEST_DIRNAME/../lab/slurm.bash"
+# shellcheck source=tests/scheduled.bash
+source "$BATS_TEST_DIRNAME/../scheduled.bash"
 
 setup_file() {
 	slurm_begin
@@ -31,19 +33,6 @@ teardown() {
 	scancel --user root
 	! sinfo -h -N -t drain -o %N | grep -q . || scontrol update nodename=node03 state=resume
 	slurm_wait slurm_is_idle
-}
-
-# has TEXT: the last output has it.
-has() {
-	[[ $output == *"$1"* ]] || {
-		echo "not there: $1"
-		echo "$output"
-		return 1
-	}
-}
-
-state() {
-	ringup --json ps | jq -r --arg job "$1" '.jobs[] | select(.job == $job) | .state'
 }
 
 has_running() {
