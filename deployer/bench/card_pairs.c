@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/bench/card_pairs.h"
 
-#include "core/foreign.h"
 #include "deployer/bench/kept.h"
 
 #include <math.h>
@@ -21,23 +20,6 @@ struct pair_kinds {
 	size_t count;
 };
 
-static double card_pairs_number(const cJSON *line, const char *name)
-{
-	double number = json_number(line, name, 0);
-
-	return isfinite(number) && number > 0 ? number : 0;
-}
-
-static const char *card_pairs_text(const cJSON *line, const char *name, struct arena *arena)
-{
-	const cJSON *value = json_member(line, name);
-
-	if (!cJSON_IsString(value))
-		return "";
-	return foreign_clean_line(arena_strndup(arena, value->valuestring,
-						strnlen(value->valuestring, CARDS_TEXT_BYTES)));
-}
-
 void card_pairs_read(const cJSON *line, struct arena *arena, struct health_host *host)
 {
 	int a = json_int(line, "card", -1), b = json_int(line, "peer", -1);
@@ -50,13 +32,14 @@ void card_pairs_read(const cJSON *line, struct arena *arena, struct health_host 
 	host->pairs[host->pair_count++] = (struct card_pair){
 		.a = a,
 		.b = b,
-		.link = card_pairs_text(line, "link", arena),
-		.error = json_member(line, "killed") ? "its process was killed"
-						     : card_pairs_text(line, "error", arena),
-		.to = card_pairs_number(line, "to_gbps"),
-		.from = card_pairs_number(line, "from_gbps"),
+		.link = json_line(line, "link", CARDS_TEXT_BYTES, arena),
+		.error = json_member(line, "killed")
+				 ? "its process was killed"
+				 : json_line(line, "error", CARDS_TEXT_BYTES, arena),
+		.to = json_measure(line, "to_gbps"),
+		.from = json_measure(line, "from_gbps"),
 		.direct = json_bool(line, "direct", false),
-		.hung_s = card_pairs_number(line, "hung"),
+		.hung_s = json_measure(line, "hung"),
 	};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/bench/cards.h"
 
-#include "core/foreign.h"
+#include "core/str.h"
 #include "deployer/bench/card_pairs.h"
 #include "deployer/bench/kept.h"
 
@@ -37,24 +37,6 @@ const char *card_measure_name(enum card_measure measure)
 	return card_measures[measure].name;
 }
 
-/* A number of a host, or 0 for what is none. */
-static double cards_number(const cJSON *object, const char *name)
-{
-	double number = json_number(object, name, 0);
-
-	return isfinite(number) && number > 0 ? number : 0;
-}
-
-static void cards_text(const cJSON *object, const char *name, struct arena *arena,
-		       const char **text)
-{
-	const cJSON *value = json_member(object, name);
-
-	if (cJSON_IsString(value))
-		*text = foreign_clean_line(arena_strndup(
-			arena, value->valuestring, strnlen(value->valuestring, CARDS_TEXT_BYTES)));
-}
-
 static void cards_read_readings(const cJSON *readings, struct health_card *card)
 {
 	const struct {
@@ -67,7 +49,7 @@ static void cards_read_readings(const cJSON *readings, struct health_card *card)
 	};
 
 	for (size_t i = 0; cJSON_IsObject(readings) && i < ARRAY_LEN(rows); i++)
-		*rows[i].to = cards_number(readings, rows[i].name);
+		*rows[i].to = json_measure(readings, rows[i].name);
 }
 
 static void cards_read_xids(const cJSON *xids, struct health_card *card)
@@ -97,13 +79,14 @@ static void cards_read_card(const cJSON *line, struct arena *arena, struct healt
 		       {"sm_mhz", &card->sm_mhz}, {"hung", &card->hung_s}};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		cards_text(line, texts[i].name, arena, texts[i].to);
+		if (json_member(line, texts[i].name))
+			*texts[i].to = json_line(line, texts[i].name, CARDS_TEXT_BYTES, arena);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if (json_member(line, numbers[i].name))
-			*numbers[i].to = cards_number(line, numbers[i].name);
+			*numbers[i].to = json_measure(line, numbers[i].name);
 	for (int i = 0; i < CARD_MEASURES; i++)
 		if (json_member(line, card_measures[i].name))
-			card->measures[i] = cards_number(line, card_measures[i].name);
+			card->measures[i] = json_measure(line, card_measures[i].name);
 	if (json_member(line, "readings"))
 		cards_read_readings(json_member(line, "readings"), card);
 	cards_read_xids(json_member(line, "xids"), card);
@@ -111,7 +94,7 @@ static void cards_read_card(const cJSON *line, struct arena *arena, struct healt
 	if (json_member(line, "killed"))
 		card->error = "its process was killed";
 	if (json_member(line, "error") || json_member(line, "hung") || json_member(line, "killed"))
-		cards_text(line, "phase", arena, &card->phase);
+		card->phase = json_line(line, "phase", CARDS_TEXT_BYTES, arena);
 }
 
 static void cards_read_line(const cJSON *line, struct arena *arena, struct health_host *out)
@@ -128,7 +111,8 @@ static void cards_read_line(const cJSON *line, struct arena *arena, struct healt
 	}
 	if (!json_member(line, "host"))
 		return;
-	cards_text(line, "error", arena, &out->error);
+	if (json_member(line, "error"))
+		out->error = json_line(line, "error", CARDS_TEXT_BYTES, arena);
 	number = json_int(line, "pairs_left_out", 0);
 	out->pairs_left_out = number > 0 && number <= CARDS_PAIRS_MAX ? number : 0;
 	out->simulated |= json_bool(line, "simulated", false);

@@ -2,10 +2,8 @@
 #include "deployer/bench/cards_history.h"
 
 #include "core/clock.h"
-#include "core/foreign.h"
 #include "deployer/bench/kept.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,34 +40,23 @@ static int cards_history_now_by_uuid(const void *a, const void *b)
 	return strcmp((*x)->uuid, (*y)->uuid);
 }
 
-static const char *cards_history_text(const cJSON *object, const char *name, struct arena *arena)
-{
-	const cJSON *value = json_member(object, name);
-
-	return cJSON_IsString(value) ? foreign_clean_line(arena_strdup(arena, value->valuestring))
-				     : "";
-}
-
 static void cards_history_read_entry(const cJSON *json, struct arena *arena,
 				     struct cards_entry *entry)
 {
 	struct health_card *card = &entry->card;
 
-	*card = (struct health_card){.host = cards_history_text(json, "host", arena),
+	*card = (struct health_card){.host = json_line(json, "host", CARDS_TEXT_BYTES, arena),
 				     .number = json_int(json, "card", -1),
-				     .model = cards_history_text(json, "model", arena),
-				     .serial = cards_history_text(json, "serial", arena),
-				     .uuid = cards_history_text(json, "uuid", arena),
-				     .bus = cards_history_text(json, "bus", arena),
-				     .slot = cards_history_text(json, "slot", arena)};
+				     .model = json_line(json, "model", CARDS_TEXT_BYTES, arena),
+				     .serial = json_line(json, "serial", CARDS_TEXT_BYTES, arena),
+				     .uuid = json_line(json, "uuid", CARDS_TEXT_BYTES, arena),
+				     .bus = json_line(json, "bus", CARDS_TEXT_BYTES, arena),
+				     .slot = json_line(json, "slot", CARDS_TEXT_BYTES, arena)};
 	if (cJSON_GetArraySize(json_member(json, "findings")) > 0 ||
 	    json_bool(json, "host_is_slow", false))
 		return;
-	for (int m = 0; m < CARD_MEASURES; m++) {
-		double number = json_number(json, card_measure_name((enum card_measure)m), 0);
-
-		card->measures[m] = isfinite(number) && number > 0 ? number : 0;
-	}
+	for (int m = 0; m < CARD_MEASURES; m++)
+		card->measures[m] = json_measure(json, card_measure_name((enum card_measure)m));
 }
 
 static void cards_history_read(const cJSON *documents, struct cards_history *history,
@@ -82,7 +69,7 @@ static void cards_history_read(const cJSON *documents, struct cards_history *his
 		most += (size_t)cJSON_GetArraySize(json_member(document, "cards"));
 	history->entries = ARENA_ARRAY(history->arena, most + 1, struct cards_entry);
 	cJSON_ArrayForEach (document, documents) {
-		const char *when = cards_history_text(document, "time", history->arena);
+		const char *when = json_line(document, "time", CARDS_TEXT_BYTES, history->arena);
 
 		if (!*when || !cJSON_IsArray(json_member(document, "cards")))
 			continue;

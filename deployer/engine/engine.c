@@ -41,9 +41,7 @@ const struct container_wish container_wish_empty = {
 
 bool engine_refuses_login(const char *message)
 {
-	return strcasestr(message, "permission denied while trying to connect to the") ||
-	       (strstr(message, "unable to connect to Podman socket") &&
-		strstr(message, "permission denied"));
+	return strcasestr(message, "permission denied while trying to connect to the");
 }
 
 const struct engine *engine_find(const char *name)

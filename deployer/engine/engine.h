@@ -127,8 +127,8 @@ extern const struct engine *const engines[];
 
 /*
  * Whether an engine's message says that its daemon runs and refuses this login. Sources: recorded from Docker Engine
- * 20.10.24 and 28.2.2 and Podman 4.3.1 --remote, with a socket of root's; Docker 29.2.1's is in
- * github.com/chrisjbawden/cockpit-dockermanager, issue 37. A socket that is not there has another message.
+ * 20.10.24 and 28.2.2 with a socket of root's; Docker 29.2.1's is in github.com/chrisjbawden/cockpit-dockermanager,
+ * issue 37. A socket that is not there has another message.
  */
 bool engine_refuses_login(const char *message);
 

@@ -17,7 +17,6 @@
  * kueue.sigs.k8s.io (the label of a queue), volcano.sh (PodGroup).
  */
 
-#define SECRET_SUFFIX "-secret"
 #define MPI_KEY "/root/.ssh/id_rsa"
 
 enum { KIND_MPIJOB, KIND_PYTORCHJOB, KIND_TFJOB, KIND_TRAINJOB, KIND_JOB, KIND_JOBSET };
@@ -148,7 +147,7 @@ static void kube_add_head(const struct kube *k, int per_pod, bool needs_secret)
 	if (needs_secret)
 		kube_line(k, 0,
 			  "#   head -c 32 /dev/urandom | base64 |"
-			  " kubectl create secret generic %s" SECRET_SUFFIX
+			  " kubectl create secret generic %s" KUBERNETES_SECRET_SUFFIX
 			  "%s --from-file=secret=/dev/stdin",
 			  k->name, in);
 }
@@ -269,7 +268,7 @@ static int kube_fill_node(const struct kube *k, const char *rank, const char *ad
 	pod->gpus = wish->gpus_per_node;
 	pod->is_rank = true;
 	if (wish->is_worker && wish->world > 1)
-		pod->secret = arena_printf(wish->arena, "%s" SECRET_SUFFIX, k->name);
+		pod->secret = arena_printf(wish->arena, "%s" KUBERNETES_SECRET_SUFFIX, k->name);
 	return 0;
 }
 
@@ -553,10 +552,8 @@ static int kube_submit(struct export_wish *wish, const char *folder, const char 
 	    file_write(path, files.list[0].text, strlen(files.list[0].text), 0600, err) < 0)
 		return -1;
 	has_secret = wish->is_worker && wish->world > 1 && strcmp(wish->kind, "mpijob") != 0;
-	return kubernetes_submit(
-		&site, wish->kind, wish->job.name,
-		has_secret ? arena_printf(wish->arena, "%s" SECRET_SUFFIX, wish->job.name) : "",
-		folder, wish->arena, id, err);
+	return kubernetes_submit(&site, wish->kind, wish->job.name, has_secret, folder, wish->arena,
+				 id, err);
 }
 
 const struct exporter exporter_kubernetes = {

@@ -91,7 +91,7 @@ static int kubernetes_note(const struct kubernetes_site *site, const char *folde
 	return json_write(arena_printf(arena, "%s/kubernetes.json", folder), json, 0600, err);
 }
 
-/* The secret that the ranks of ringup's worker share: it goes over stdin, and stands in no file. */
+/* The secret that the ranks of ringup's worker share, for a job of that name: it goes over stdin, and stands in no file. */
 static int kubernetes_make_secret(const struct kubernetes_site *site, const char *name,
 				  struct arena *arena, struct error *err)
 {
@@ -100,10 +100,11 @@ static int kubernetes_make_secret(const struct kubernetes_site *site, const char
 	int rc = random_hex(hex, 32, err);
 
 	if (rc == 0)
-		rc = kubectl_run(
-			site,
-			WORDS("create", "secret", "generic", name, "--from-file=secret=/dev/stdin"),
-			hex, arena, &said, err);
+		rc = kubectl_run(site,
+				 WORDS("create", "secret", "generic",
+				       arena_printf(arena, "%s" KUBERNETES_SECRET_SUFFIX, name),
+				       "--from-file=secret=/dev/stdin"),
+				 hex, arena, &said, err);
 	secret_wipe_bytes(hex, sizeof(hex));
 	if (rc == 0 && said.status)
 		return kubectl_failed(site, "kubectl create secret", "", &said, ERROR_FAILED, arena,
@@ -120,7 +121,8 @@ static int kubernetes_remove(const struct kubernetes_site *site, const char *fol
 	struct error none = {0};
 
 	kubectl_run(site,
-		    WORDS("delete", "secret", arena_printf(arena, "%s-secret", name),
+		    WORDS("delete", "secret",
+			  arena_printf(arena, "%s" KUBERNETES_SECRET_SUFFIX, name),
 			  "--ignore-not-found", "--wait=false"),
 		    NULL, arena, &ignored, &none);
 	return kubectl_run(site,
@@ -130,7 +132,7 @@ static int kubernetes_remove(const struct kubernetes_site *site, const char *fol
 }
 
 int kubernetes_submit(const struct kubernetes_site *site, const char *kind, const char *name,
-		      const char *secret, const char *folder, struct arena *arena, const char **id,
+		      bool has_secret, const char *folder, struct arena *arena, const char **id,
 		      struct error *err)
 {
 	struct kubectl_said said = {0}, ignored;
@@ -138,7 +140,7 @@ int kubernetes_submit(const struct kubernetes_site *site, const char *kind, cons
 	int rc;
 
 	if (kubernetes_note(site, folder, arena, err) < 0 ||
-	    (*secret && kubernetes_make_secret(site, secret, arena, err) < 0))
+	    (has_secret && kubernetes_make_secret(site, name, arena, err) < 0))
 		return -1;
 	rc = kubectl_run(site, WORDS("create", "-f", arena_printf(arena, "%s/job.yaml", folder)),
 			 NULL, arena, &said, err);

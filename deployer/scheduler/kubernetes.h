@@ -25,13 +25,15 @@ int kubernetes_site(const char *context, const char *space, struct arena *arena,
 int kubernetes_knows(const struct kubernetes_site *site, const char *kind, struct arena *arena,
 		     bool *knows, struct error *err);
 
+#define KUBERNETES_SECRET_SUFFIX "-secret" /* behind the job's name: what its ranks share */
+
 /*
  * Makes the objects of FOLDER/job.yaml, the last of which is the job `name` of that kind, and writes down where it is. With
- * `secret` there is a Secret of that name first, with 32 random bytes. Either all of it is made, or nothing stays.
+ * `has_secret` there is a Secret NAME-secret first, with 32 random bytes as hex. Either all of it is made, or nothing stays.
  * *id is "KIND/NAME".
  */
 int kubernetes_submit(const struct kubernetes_site *site, const char *kind, const char *name,
-		      const char *secret, const char *folder, struct arena *arena, const char **id,
+		      bool has_secret, const char *folder, struct arena *arena, const char **id,
 		      struct error *err);
 
 /* A job of kubernetes_submit. */

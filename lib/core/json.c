@@ -5,6 +5,7 @@
 #include "core/foreign.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,23 @@ double json_number(const cJSON *object, const char *name, double otherwise)
 	const cJSON *member = json_member(object, name);
 
 	return cJSON_IsNumber(member) ? member->valuedouble : otherwise;
+}
+
+double json_measure(const cJSON *object, const char *name)
+{
+	double number = json_number(object, name, 0);
+
+	return isfinite(number) && number > 0 ? number : 0;
+}
+
+const char *json_line(const cJSON *object, const char *name, size_t most, struct arena *arena)
+{
+	const cJSON *member = json_member(object, name);
+
+	if (!cJSON_IsString(member))
+		return "";
+	return foreign_clean_line(
+		arena_strndup(arena, member->valuestring, strnlen(member->valuestring, most)));
 }
 
 int json_int(const cJSON *object, const char *name, int otherwise)

@@ -45,6 +45,10 @@ const char *json_text(const cJSON *object, const char *name, struct arena *arena
 /* Clamped to the range of an int. */
 int json_int(const cJSON *object, const char *name, int otherwise);
 double json_number(const cJSON *object, const char *name, double otherwise);
+/* A measure that somebody else wrote: a finite number above 0, else 0. */
+double json_measure(const cJSON *object, const char *name);
+/* A text that somebody else wrote, cleaned as one line (foreign.h), the rest of more than @most bytes cut; else "". */
+const char *json_line(const cJSON *object, const char *name, size_t most, struct arena *arena);
 bool json_bool(const cJSON *object, const char *name, bool otherwise);
 const cJSON *json_member(const cJSON *object, const char *name);
 

@@ -82,16 +82,12 @@ static void burn_look(struct card *card, struct burn *burn)
 {
 	const struct nvml *nvml = &card->nvml;
 	double number;
-	int code;
 
 	if (!card->device)
 		return;
 	burn->samples++;
-	code = nvml_read_one(nvml, card->device, READING_SM_MHZ, &number);
-	burn->lost |= code == NVML_GPU_IS_LOST;
-	if (code == 0) {
+	if (nvml_read_one(nvml, card->device, READING_SM_MHZ, &number) == 0)
 		burn->sm_mhz += (number - burn->sm_mhz) / ++burn->clocks;
-	}
 	if (nvml_read_one(nvml, card->device, READING_POWER_W, &number) == 0 &&
 	    number > burn->power_w)
 		burn->power_w = number;

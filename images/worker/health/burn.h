@@ -14,9 +14,9 @@ struct burn {
 	double sm_mhz;		  /* the average of those */
 	double power_w, celsius;  /* the most; 0: not supported */
 	unsigned long long throttle; /* all reasons that were there, but for "idle" */
-	bool lost;		     /* the card did not answer NVML any more */
 };
 
+/* Runs for card->burn_sec seconds of the card's time, or until card->deadline_usec. Fails with the reason. */
 int burn_run(struct card *card, struct burn *burn, struct failure *err);
 
 #endif

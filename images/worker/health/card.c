@@ -166,8 +166,7 @@ static void card_identity_nvml(struct card *card, char *bus, size_t bytes, FILE 
 	    nvml->nvmlDeviceGetUUID(card->device, text, sizeof(text)) == 0)
 		card_text(to, "uuid", text, sizeof(text));
 	if (nvml->nvmlDeviceGetPciInfo(card->device, &pci) == 0)
-		snprintf(bus, bytes, "%04x:%02x:%02x.0", pci.domain & 0xffff, pci.bus & 0xff,
-			 pci.device & 0xff);
+		nvml_bus(&pci, bus, bytes);
 }
 
 static void card_identity_cuda(struct card *card, char *bus, size_t bytes, FILE *to)

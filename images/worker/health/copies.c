@@ -6,57 +6,62 @@
 #define MEMORY_BYTES (UINT64_C(512) << 20)
 #define HOST_BYTES_EACH (UINT64_C(128) << 20)
 
-/* One way of moving data, and what it needs. */
+/* What lies where. */
 struct copies {
 	struct card *card;
 	cuda_address from, to;
 	void *host;
 	size_t bytes;
-	int (*copy)(const struct copies *copies);
-	const char *call;
-	double factor; /* how often the bytes count */
 };
 
-static int copies_inside(const struct copies *c)
+static int copies_inside(void *arg)
 {
+	const struct copies *c = arg;
+
 	return c->card->cuda.cuMemcpyDtoDAsync(c->to, c->from, c->bytes, c->card->stream);
 }
 
-static int copies_fill(const struct copies *c)
+static int copies_fill(void *arg)
 {
+	const struct copies *c = arg;
+
 	return c->card->cuda.cuMemsetD32Async(c->to, 0x5aa55aa5, c->bytes / 4, c->card->stream);
 }
 
-static int copies_to_card(const struct copies *c)
+static int copies_to_card(void *arg)
 {
+	const struct copies *c = arg;
+
 	return c->card->cuda.cuMemcpyHtoDAsync(c->to, c->host, c->bytes, c->card->stream);
 }
 
-static int copies_from_card(const struct copies *c)
+static int copies_from_card(void *arg)
 {
+	const struct copies *c = arg;
+
 	return c->card->cuda.cuMemcpyDtoHAsync(c->host, c->to, c->bytes, c->card->stream);
 }
 
-/* One round before those that count: the memory is touched, the clocks come up. */
-static int copies_time(const struct copies *c, double *gbps, struct failure *err)
+int copies_time(struct card *card, const struct copying *copying, double *gbps, struct failure *err)
 {
 	double seconds, best = 0;
 
+	/* one round before those that count: the memory is touched, the clocks come up */
 	for (int round = 0; round <= ROUNDS; round++) {
-		if (card_start_clock(c->card, err) < 0)
+		if (card_start_clock(card, err) < 0)
 			return -1;
-		for (int i = 0; i < COPIES; i++) {
-			int code = c->copy(c);
+		for (int i = 0; i < copying->copies; i++) {
+			int code = copying->queue(copying->arg);
 
 			if (code != 0)
-				return cuda_failed(&c->card->cuda, c->call, code, err);
+				return cuda_failed(&card->cuda, copying->call, code, err);
 		}
-		if (card_stop_clock(c->card, &seconds, err) < 0)
+		if (card_stop_clock(card, &seconds, err) < 0)
 			return -1;
 		if (round > 0 && seconds > 0 && (best == 0 || seconds < best))
 			best = seconds;
 	}
-	*gbps = best > 0 ? c->factor * COPIES * (double)c->bytes / best / 1e9 : 0;
+	*gbps = best > 0 ? copying->copies * copying->bytes / best / 1e9 : 0;
 	return 0;
 }
 
@@ -89,15 +94,15 @@ int copies_memory(struct card *card, double *copy_gbps, double *fill_gbps, struc
 		code = card->cuda.cuMemAlloc(&c.to, c.bytes);
 	if (code != 0)
 		return cuda_failed(&card->cuda, "cuMemAlloc", code, err);
-	c.copy = copies_inside;
-	c.call = "cuMemcpyDtoDAsync";
-	c.factor = 2;
-	rc = copies_time(&c, copy_gbps, err);
-	c.copy = copies_fill;
-	c.call = "cuMemsetD32Async";
-	c.factor = 1;
+	rc = copies_time(card,
+			 &(struct copying){copies_inside, &c, COPIES, 2.0 * (double)c.bytes,
+					   "cuMemcpyDtoDAsync"},
+			 copy_gbps, err);
 	if (rc == 0)
-		rc = copies_time(&c, fill_gbps, err);
+		rc = copies_time(card,
+				 &(struct copying){copies_fill, &c, COPIES, (double)c.bytes,
+						   "cuMemsetD32Async"},
+				 fill_gbps, err);
 	card->cuda.cuMemFree(c.from);
 	card->cuda.cuMemFree(c.to);
 	return rc;
@@ -105,7 +110,7 @@ int copies_memory(struct card *card, double *copy_gbps, double *fill_gbps, struc
 
 int copies_host(struct card *card, double *to_gbps, double *from_gbps, struct failure *err)
 {
-	struct copies c = {.card = card, .factor = 1, .bytes = copies_bytes(card, HOST_BYTES_EACH)};
+	struct copies c = {.card = card, .bytes = copies_bytes(card, HOST_BYTES_EACH)};
 	int code, rc;
 
 	if (!card->cuda.cuMemHostAlloc || !card->cuda.cuMemcpyHtoDAsync ||
@@ -117,13 +122,15 @@ int copies_host(struct card *card, double *to_gbps, double *from_gbps, struct fa
 	code = card->cuda.cuMemAlloc(&c.to, c.bytes);
 	if (code != 0)
 		return cuda_failed(&card->cuda, "cuMemAlloc", code, err);
-	c.copy = copies_to_card;
-	c.call = "cuMemcpyHtoDAsync";
-	rc = copies_time(&c, to_gbps, err);
-	c.copy = copies_from_card;
-	c.call = "cuMemcpyDtoHAsync";
+	rc = copies_time(
+		card,
+		&(struct copying){copies_to_card, &c, COPIES, (double)c.bytes, "cuMemcpyHtoDAsync"},
+		to_gbps, err);
 	if (rc == 0)
-		rc = copies_time(&c, from_gbps, err);
+		rc = copies_time(card,
+				 &(struct copying){copies_from_card, &c, COPIES, (double)c.bytes,
+						   "cuMemcpyDtoHAsync"},
+				 from_gbps, err);
 	card->cuda.cuMemFree(c.to); /* the pinned memory goes with the process */
 	return rc;
 }

@@ -10,6 +10,20 @@
 
 #include "health/card.h"
 
+/* A way of moving data: queue() puts one copy into the card's stream, and returns CUDA's code. */
+struct copying {
+	int (*queue)(void *arg);
+	void *arg;
+	int copies;	  /* of a round */
+	double bytes;	  /* that a copy counts for */
+	const char *call; /* the function of CUDA, for a failure */
+};
+
+/* Measures it: GB/s of the fastest round. Fails with the reason. */
+int copies_time(struct card *card, const struct copying *copying, double *gbps,
+		struct failure *err);
+
+/* Copies inside of the card's memory, and fills it; a quarter of what is free at most. Fails with the reason. */
 int copies_memory(struct card *card, double *copy_gbps, double *fill_gbps, struct failure *err);
 
 /* With memory that is pinned, near the card where the kernel says which cores are. */

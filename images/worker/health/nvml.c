@@ -122,6 +122,12 @@ int nvml_open(struct nvml *nvml, struct failure *err)
 			   code, nvml_means(nvml, code));
 }
 
+void nvml_bus(const struct nvml_pci *pci, char *text, size_t bytes)
+{
+	snprintf(text, bytes, "%04x:%02x:%02x.0", pci->domain & 0xffff, pci->bus & 0xff,
+		 pci->device & 0xff);
+}
+
 const char *nvml_means(const struct nvml *nvml, int code)
 {
 	const char *text = NULL;

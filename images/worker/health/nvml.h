@@ -11,6 +11,7 @@
 #include "failure.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define NVML_NOT_SUPPORTED 3 /* NVML_ERROR_NOT_SUPPORTED */
@@ -18,8 +19,7 @@
 	13		    /* NVML_ERROR_FUNCTION_NOT_FOUND: of a newer library than the driver */
 #define NVML_GPU_IS_LOST 15 /* NVML_ERROR_GPU_IS_LOST: the card fell off the bus */
 
-#define NVML_EVENT_XID 0x8ULL	  /* nvmlEventTypeXidCriticalError */
-#define NVML_EVENT_ECC_TWO 0x2ULL /* nvmlEventTypeDoubleBitEccError */
+#define NVML_EVENT_XID 0x8ULL /* nvmlEventTypeXidCriticalError */
 
 /* nvmlPciInfo_t */
 struct nvml_pci {
@@ -75,6 +75,9 @@ struct nvml {
 
 /* Opens libnvidia-ml.so.1 and initialises it. On failure err->reason says why there is none. */
 int nvml_open(struct nvml *nvml, struct failure *err);
+
+/* "0000:07:00.0", as the kernel and CUDA write an address. */
+void nvml_bus(const struct nvml_pci *pci, char *text, size_t bytes);
 
 /* What a code means: "not supported", "GPU is lost", ... */
 const char *nvml_means(const struct nvml *nvml, int code);

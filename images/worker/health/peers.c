@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "health/peers.h"
+#include "health/copies.h"
 #include "json.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#define ROUNDS 3
 #define COPIES 4 /* of a round */
 #define PEER_BYTES (UINT64_C(64) << 20)
 #define LINKS_MAX 36
@@ -38,8 +38,7 @@ static int peers_count_links(const struct card *card)
 		if (!nvml->nvmlDeviceGetNvLinkRemotePciInfo ||
 		    nvml->nvmlDeviceGetNvLinkRemotePciInfo(card->device, link, &pci) != 0)
 			continue;
-		snprintf(remote, sizeof(remote), "%04x:%02x:%02x.0", pci.domain & 0xffff,
-			 pci.bus & 0xff, pci.device & 0xff);
+		nvml_bus(&pci, remote, sizeof(remote));
 		direct += strcasecmp(remote, bus) == 0;
 	}
 	return direct > 0 ? direct : all;
@@ -63,30 +62,29 @@ void peers_link(const struct card *card, void *peer, char link[16])
 		snprintf(link, 16, "%s", levels[level / 10]);
 }
 
-/* One round before those that count. The stream is that of the first card. */
+/* A copy from one to the other; the stream is that of the first card. */
+struct peers_copy {
+	struct card *card;
+	const struct peer *to, *from;
+};
+
+static int peers_queue(void *arg)
+{
+	const struct peers_copy *c = arg;
+
+	return c->card->cuda.cuMemcpyPeerAsync(c->to->memory, c->to->context, c->from->memory,
+					       c->from->context, PEER_BYTES, c->card->stream);
+}
+
 static int peers_time(struct card *card, const struct peer *to, const struct peer *from,
 		      double *gbps, struct failure *err)
 {
-	double seconds, best = 0;
+	struct peers_copy copy = {card, to, from};
 
-	for (int round = 0; round <= ROUNDS; round++) {
-		if (card_start_clock(card, err) < 0)
-			return -1;
-		for (int i = 0; i < COPIES; i++) {
-			int code = card->cuda.cuMemcpyPeerAsync(to->memory, to->context,
-								from->memory, from->context,
-								PEER_BYTES, card->stream);
-
-			if (code != 0)
-				return cuda_failed(&card->cuda, "cuMemcpyPeerAsync", code, err);
-		}
-		if (card_stop_clock(card, &seconds, err) < 0)
-			return -1;
-		if (round > 0 && seconds > 0 && (best == 0 || seconds < best))
-			best = seconds;
-	}
-	*gbps = best > 0 ? COPIES * (double)PEER_BYTES / best / 1e9 : 0;
-	return 0;
+	return copies_time(card,
+			   &(struct copying){peers_queue, &copy, COPIES, (double)PEER_BYTES,
+					     "cuMemcpyPeerAsync"},
+			   gbps, err);
 }
 
 /* Memory on both cards, and access from each to the other's where there is a way. The first one's context is current
