@@ -69,7 +69,7 @@ rows() {
 		        right = float(fields[0]) / float(fields[at - 2]) / 1e3 / (1 + program.endswith(("gather_perf", "scatter_perf")))
 		        assert abs(float(fields[at]) - right) < 0.006 + 0.02 * right, (program, fields)
 		        best, lines = max(best, float(fields[at])), lines + 1
-		    assert lines >= 20 and best > 0, (program, lines, best)
+		    assert lines >= 19 and best > 0, (program, lines, best)
 		    # others look for the names of the columns
 		    assert len(out[begin + 1].lstrip("# ").split()) == len(out[end - 1].split()) == 13, out
 	END
