@@ -12,7 +12,15 @@ set -uo pipefail
 file=$1
 cd "$(dirname "$0")/../.." || exit # the tests name files of the repository
 folder=$(mktemp -d "${TMPDIR:-/tmp}/rt.XXXXXX")
-trap 'rm -rf "$folder"' EXIT
+# A test that was ended leaves a guard (tests/lab/helper.bash), which takes the lab down by what lies in the folder.
+remove_folder() {
+	for ((i = 0; i < 240; i++)); do
+		pgrep -f " guard [0-9]+ $folder/" >/dev/null || break
+		sleep 0.25
+	done
+	rm -rf "$folder"
+}
+trap remove_folder EXIT
 mkdir -m 1777 "$folder/tmp" && chmod 755 "$folder"
 
 case $file in
