@@ -50,7 +50,8 @@ struct parts {
 struct values {
 	size_t count;
 	struct template_value list[VALUES_MAX + 1];
-	uint16_t slots[VALUES_SLOTS]; /* by the hash of a name: its place in the list, from 1; 0: free */
+	uint16_t slots
+		[VALUES_SLOTS]; /* by the hash of a name: its place in the list, from 1; 0: free */
 };
 
 void values_set(struct values *values, const char *name, const char *value);

@@ -574,7 +574,8 @@ static void mark_conflicts(struct model *model)
 			memset(value->passes, 0xff, model->conflict_words * sizeof(uint64_t));
 			for (size_t k = 0; k < concern_count; k++)
 				if (!passes(&model->conflicts[concern[k]], value))
-					value->passes[concern[k] / 64] &= ~(1ULL << (concern[k] % 64));
+					value->passes[concern[k] / 64] &=
+						~(1ULL << (concern[k] % 64));
 		}
 	}
 }
