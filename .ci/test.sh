@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # .ci/test.sh SUITE...: runs the suites (unit, cli, lab, long, fault, gpu, frameworks, kubernetes) under one prove, so that there is one
-# total, and ends with the ten files that took longest. BUILD is the folder with ringup and tests/ (default:
+# total, and ends with the ten files that took longest and the ten that took most of the processors. BUILD is the folder with ringup and tests/ (default:
 # build); it stands first in PATH. TEST_JOBS files run at once (default: one more than three times the number of
 # processors, since most of them wait most of the time; fewer of the long ones, which compile); those of
 # tests/testrules.yml that say so run alone.
@@ -63,7 +63,9 @@ fi
 tests+=(${programs[@]+"${programs[@]}"})
 
 log=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
-trap 'rm -f "$log"' EXIT
+TEST_CPU=$(mktemp "${TMPDIR:-/tmp}/ringup-test.XXXXXX")
+export TEST_CPU
+trap 'rm -f "$log" "$TEST_CPU"' EXIT
 status=0
 (cd tests && exec prove --timer --jobs "${TEST_JOBS:-$lanes}" --exec "$PWD/../.ci/lib/tap.sh" "${tests[@]}") |
 	tee "$log" || status=$?
@@ -71,4 +73,6 @@ status=0
 echo
 echo "the slowest files (ms):"
 sed -nE "s|^\[[0-9:]+\] ($BUILD/)?(\S+) \.+ .*[^0-9]([0-9]+) ms.*|\3 \2|p" "$log" | sort -rn | awk 'NR <= 10 { print "  " $0 }'
+echo "the files that took most of the processors (ms):"
+sort -rn "$TEST_CPU" | sed "s|$BUILD/tests/||" | awk 'NR <= 10 { print "  " $0 }'
 exit $status

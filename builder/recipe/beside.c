@@ -8,8 +8,10 @@
 #include <string.h>
 
 struct beside {
-	struct str wheels, indexed, sdists, built, checked, modules, nvcc;
+	struct str wheels, indexed, sdists, built, checked, modules, nvcc, with, replaced;
 };
+
+#define PACKAGE_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 static void beside_add_word(struct str *words, const char *word)
 {
@@ -26,12 +28,25 @@ static const char *beside_local(const struct values *values, const char *pip, co
 	return plus && strcmp(kind, "local") == 0 ? arena_printf(arena, "%s%s", pip, plus) : pip;
 }
 
+/* The names in " 'numpy<2' h5py", as alternatives of a regular expression. */
+static void beside_add_names(struct str *names, const char *words)
+{
+	while (*(words += strcspn(words, PACKAGE_NAME))) {
+		size_t length = strspn(words, PACKAGE_NAME);
+
+		str_addf(names, "%s%.*s", names->length ? "|" : "", (int)length, words);
+		words += length;
+		words += strcspn(words, " ");
+	}
+}
+
 static void beside_add(struct beside *all, const struct values *values, const struct choice *c,
 		       struct arena *arena)
 {
 	const char *sdist = values_get(values, arena_printf(arena, "%s.sdist", c->name));
 	const char *kind = values_get(values, arena_printf(arena, "%s.torch_index", c->name));
 	const char *module = values_get(values, arena_printf(arena, "%s.module", c->name));
+	const char *with = values_get(values, arena_printf(arena, "%s.with", c->name));
 
 	if (starts_with(c->pip, c->name)) /* not nvidia-nvshmem-cu13, which nvshmem is on PyPI */
 		str_addf(&all->checked, " %s==%s", c->name, c->version);
@@ -41,6 +56,8 @@ static void beside_add(struct beside *all, const struct values *values, const st
 		str_addf(&all->nvcc, "%s%s", all->nvcc.length ? " and " : "", c->name);
 	if (*module)
 		str_addf(&all->modules, ", %s", module);
+	str_add(&all->with, with);
+	beside_add_names(&all->replaced, with);
 	if (*sdist) {
 		str_addf(&all->sdists, "%s      '%s --hash=sha256:%s'",
 			 all->sdists.length ? " \\\n" : "", sdist, c->sha256);
@@ -55,15 +72,18 @@ static void beside_add(struct beside *all, const struct values *values, const st
 
 void beside_values(const struct plan *plan, struct arena *arena, struct values *values)
 {
-	struct beside all = {STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT};
+	struct beside all = {STR_INIT, STR_INIT, STR_INIT, STR_INIT, STR_INIT,
+			     STR_INIT, STR_INIT, STR_INIT, STR_INIT};
+	const char *replaced;
 	const struct {
 		const char *name;
 		struct str *text;
 	} lists[] = {
-		{"beside.wheels", &all.wheels},	  {"beside.indexed", &all.indexed},
-		{"beside.sdists", &all.sdists},	  {"beside.built", &all.built},
-		{"beside.checked", &all.checked}, {"beside.modules", &all.modules},
-		{"beside.nvcc", &all.nvcc},
+		{"beside.wheels", &all.wheels},	    {"beside.indexed", &all.indexed},
+		{"beside.sdists", &all.sdists},	    {"beside.built", &all.built},
+		{"beside.checked", &all.checked},   {"beside.modules", &all.modules},
+		{"beside.nvcc", &all.nvcc},	    {"beside.with", &all.with},
+		{"beside.replaced", &all.replaced},
 	};
 
 	for (size_t i = 0; i < plan->count; i++) {
@@ -77,4 +97,8 @@ void beside_values(const struct plan *plan, struct arena *arena, struct values *
 			   lists[i].text->length ? arena_strdup(arena, lists[i].text->text) : "");
 		str_release(lists[i].text);
 	}
+	replaced = values_get(values, "beside.replaced");
+	if (*replaced)
+		values_set(values, "beside.replaced",
+			   arena_printf(arena, " | grep -vE '^(%s)=='", replaced));
 }

@@ -20,8 +20,11 @@
  *   beside.checked   every package as NAME==VERSION, with a blank before each
  *   beside.modules   ", MODULE" of those that can be imported without a GPU
  *   beside.nvcc      the packages that compile with nvcc at run time, as words to read
+ *   beside.with      what companion.csv has for pip beside them, quoted, with a blank before each:
+ *                    " 'numpy<2'"
+ *   beside.replaced  " | grep -vE '^(numpy)=='" of the packages that these words name: they do not stay as they are
  *
- * "" where there are none. Called when the rows' columns are among the values.
+ * "" where there are none. Called when the rows' columns and NAME.with are among the values.
  */
 void beside_values(const struct plan *plan, struct arena *arena, struct values *values);
 

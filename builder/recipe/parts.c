@@ -12,25 +12,36 @@
 
 /* --- values --------------------------------------------------------------------------------- */
 
+/* The slot of the name, or the free one that it would have. */
+static size_t slot_of(const struct values *values, const char *name)
+{
+	uint32_t hash = 2166136261; /* FNV-1a */
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619;
+	for (size_t slot = hash % VALUES_SLOTS;; slot = (slot + 1) % VALUES_SLOTS)
+		if (!values->slots[slot] ||
+		    strcmp(values->list[values->slots[slot] - 1].name, name) == 0)
+			return slot;
+}
+
 void values_set(struct values *values, const char *name, const char *value)
 {
-	struct template_value *old = values->list;
+	size_t slot = slot_of(values, name);
 
-	while (old->name && strcmp(old->name, name) != 0)
-		old++;
-	if (!old->name && values->count == VALUES_MAX)
-		abort(); /* more columns than a catalog has */
-	if (!old->name)
-		values->count++;
-	*old = (struct template_value){name, value};
+	if (!values->slots[slot]) {
+		if (values->count == VALUES_MAX)
+			abort(); /* more columns than a catalog has */
+		values->slots[slot] = (uint16_t)++values->count;
+	}
+	values->list[values->slots[slot] - 1] = (struct template_value){name, value};
 }
 
 const char *values_get(const struct values *values, const char *name)
 {
-	for (const struct template_value *value = values->list; value->name; value++)
-		if (strcmp(value->name, name) == 0)
-			return value->value;
-	return "";
+	size_t slot = slot_of(values, name);
+
+	return values->slots[slot] ? values->list[values->slots[slot] - 1].value : "";
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -85,24 +96,25 @@ static char *section_end(char *text, int *number)
 	return text;
 }
 
-static int read_sections(struct part *part, char *text, int number, struct arena *arena,
-			 struct error *err)
+static void read_sections(struct part *part, char *text, int number, struct arena *arena)
 {
+	size_t count = 0;
+
+	for (const char *at = text; at; at = strstr(at + 1, "\n--- "))
+		count++;
+	part->sections = ARENA_ARRAY(arena, count, struct section);
 	while (*text) {
 		struct section *section = &part->sections[part->section_count];
 		size_t length = strcspn(text, "\n");
 		char *body = text + length + (text[length] == '\n'), *end;
 
-		if (part->section_count++ == SECTIONS_MAX)
-			return error_set(err, ERROR_USAGE, "%s:%d: more than %d sections",
-					 part->path, number, SECTIONS_MAX);
+		part->section_count++;
 		section->name = arena_strndup(arena, text + 4, length - 4);
 		section->line = ++number;
 		end = section_end(body, &number);
 		section->text = arena_strndup(arena, body, (size_t)(end - body));
 		text = end;
 	}
-	return 0;
 }
 
 static int compare_parts(const void *left, const void *right)
@@ -121,7 +133,8 @@ static int load_part(const char *path, struct arena *arena, struct part *part, s
 	if (file_read(path, FILE_CEILING_BYTES, arena, &text, NULL, err) < 0 ||
 	    read_head(part, text, &rest, &number, err) < 0)
 		return -1;
-	return read_sections(part, rest, number, arena, err);
+	read_sections(part, rest, number, arena);
+	return 0;
 }
 
 /* The name decides between parts of one order, so it may stand in one folder only. */

@@ -22,9 +22,11 @@
 #include "core/arena.h"
 #include "core/template.h"
 
+#include <stdint.h>
+
 #define PARTS_MAX 256
-#define SECTIONS_MAX 64
 #define VALUES_MAX 2048
+#define VALUES_SLOTS (4 * VALUES_MAX)
 
 struct section {
 	const char *name; /* "build", "value packages.begin" */
@@ -36,7 +38,7 @@ struct part {
 	const char *path, *name, *when; /* name: the path's last part */
 	int order;
 	size_t section_count;
-	struct section sections[SECTIONS_MAX];
+	struct section *sections; /* section_count */
 };
 
 struct parts {
@@ -48,6 +50,8 @@ struct parts {
 struct values {
 	size_t count;
 	struct template_value list[VALUES_MAX + 1];
+	uint16_t slots
+		[VALUES_SLOTS]; /* by the hash of a name: its place in the list, from 1; 0: free */
 };
 
 void values_set(struct values *values, const char *name, const char *value);

@@ -108,14 +108,16 @@ static int find_packages(const struct pins *pins, struct reference_word *words, 
 			 struct error *err)
 {
 	const struct table *packages = &pins->packages;
+	int names = table_column(packages, "name"), versions = table_column(packages, "version"),
+	    builds = table_column(packages, "build");
 
 	for (size_t row = 0; row < packages->row_count; row++) {
-		const char *name = table_cell(packages, row, "name");
+		const char *name = table_at(packages, row, names);
 
 		for (size_t i = 0; i < count; i++) {
 			if (words[i].text[0] != name[0] ||
-			    !refers_to(&words[i], name, table_cell(packages, row, "version"),
-				       table_cell(packages, row, "build")))
+			    !refers_to(&words[i], name, table_at(packages, row, versions),
+				       table_at(packages, row, builds)))
 				continue;
 			if (package_line(packages, row, pins->arena, &words[i].line, err) < 0)
 				return -1;
@@ -170,14 +172,16 @@ static int set_pins(struct pins *pins, struct values *values, const char *name, 
 		    struct error *err)
 {
 	const struct table *sets = &pins->sets;
+	int wheels = table_column(sets, "for"), series = table_column(sets, "python");
 	const char *lines;
 
 	for (size_t row = 0; row < sets->row_count; row++) {
-		const char *glibc = table_cell(sets, row, "glibc");
+		const char *glibc;
 
-		if (strcmp(table_cell(sets, row, "for"), wheel) != 0 ||
-		    strcmp(table_cell(sets, row, "python"), pins->series) != 0)
+		if (strcmp(table_at(sets, row, wheels), wheel) != 0 ||
+		    strcmp(table_at(sets, row, series), pins->series) != 0)
 			continue;
+		glibc = table_cell(sets, row, "glibc");
 		if (*glibc && *pins->glibc && version_compare(glibc, pins->glibc) > 0)
 			return 0;
 		if (set_lines(pins, row, &lines, err) < 0)

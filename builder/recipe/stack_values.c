@@ -393,8 +393,8 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 				     values_get(values, "cuda.version"), arena));
 	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
+	if (companions_values(plan, catalog, arena, values, err) < 0)
+		return -1;
 	beside_values(plan, arena, values);
-	return companions_values(plan, catalog, arena, values, err) < 0
-		       ? -1
-		       : pins_values(plan, arena, values, err);
+	return pins_values(plan, arena, values, err);
 }

@@ -64,6 +64,17 @@ void arena_adopt(struct arena *arena, struct arena *other)
 	other->blocks = NULL;
 }
 
+/* The first block is where small pieces go; one that a large piece fills stands behind it. */
+static void add_block(struct arena *arena, struct arena_block *block)
+{
+	struct arena_block **at = &arena->blocks;
+
+	if (*at && block->size_bytes > BLOCK_BYTES)
+		at = &(*at)->next;
+	block->next = *at;
+	*at = block;
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
 	struct arena_block *block = arena->blocks;
@@ -76,10 +87,9 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 		size_t size = wanted > BLOCK_BYTES ? wanted : BLOCK_BYTES;
 
 		block = xmalloc(sizeof(*block) + size);
-		block->next = arena->blocks;
 		block->used_bytes = 0;
 		block->size_bytes = size;
-		arena->blocks = block;
+		add_block(arena, block);
 	}
 	p = block->data + block->used_bytes;
 	block->used_bytes += wanted;

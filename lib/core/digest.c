@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,8 +26,24 @@ static void to_hex(const unsigned char *bytes, size_t count, char *hex)
 	hex[2 * count] = '\0';
 }
 
-static void digest_begin(struct digest *digest, const EVP_MD *algorithm)
+/* OpenSSL looks an algorithm up at each start of a digest, unless it was fetched before. */
+static EVP_MD *fetched_sha256, *fetched_sha512;
+
+static void fetch_algorithms(void)
 {
+	fetched_sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	fetched_sha512 = EVP_MD_fetch(NULL, "SHA512", NULL);
+	if (!fetched_sha256 || !fetched_sha512)
+		oom();
+}
+
+static void digest_begin(struct digest *digest, bool is_sha512)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const EVP_MD *algorithm;
+
+	pthread_once(&once, fetch_algorithms);
+	algorithm = is_sha512 ? fetched_sha512 : fetched_sha256;
 	digest->context = EVP_MD_CTX_new();
 	if (!digest->context || !EVP_DigestInit_ex(digest->context, algorithm, NULL))
 		oom();
@@ -34,12 +51,12 @@ static void digest_begin(struct digest *digest, const EVP_MD *algorithm)
 
 void digest_init(struct digest *digest)
 {
-	digest_begin(digest, EVP_sha256());
+	digest_begin(digest, false);
 }
 
 void digest_init_as(struct digest *digest, const char *like)
 {
-	digest_begin(digest, digest_is_like(like, SHA512) ? EVP_sha512() : EVP_sha256());
+	digest_begin(digest, digest_is_like(like, SHA512));
 }
 
 void digest_add(struct digest *digest, const void *bytes, size_t length)

@@ -99,7 +99,7 @@ int table_parse(const char *path, char *text, size_t length, struct arena *arena
 	return 0;
 }
 
-static int column_index(const struct table *table, const char *column)
+int table_column(const struct table *table, const char *column)
 {
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->columns[i][0] == column[0] && strcmp(table->columns[i], column) == 0)
@@ -109,14 +109,12 @@ static int column_index(const struct table *table, const char *column)
 
 const char *table_cell(const struct table *table, size_t row, const char *column)
 {
-	int index = column_index(table, column);
-
-	return index < 0 ? "" : table->cells[row * table->column_count + (size_t)index];
+	return table_at(table, row, table_column(table, column));
 }
 
 bool table_has_column(const struct table *table, const char *column)
 {
-	return column_index(table, column) >= 0;
+	return table_column(table, column) >= 0;
 }
 
 static bool same_key(const struct table *a, size_t i, const struct table *b, size_t j,

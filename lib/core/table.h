@@ -29,8 +29,17 @@ int table_load(const char *path, struct arena *arena, struct table *table, struc
 int table_parse(const char *path, char *text, size_t length, struct arena *arena,
 		struct table *table, struct error *err);
 
+/* The place of the column in a row, or -1 when the table has no such column. */
+int table_column(const struct table *table, const char *column);
+
 /* The cell, or "" when the table has no such column. */
 const char *table_cell(const struct table *table, size_t row, const char *column);
+
+/* The same by the column's place, for whoever reads many rows; "" for -1. */
+static inline const char *table_at(const struct table *table, size_t row, int column)
+{
+	return column < 0 ? "" : table->cells[row * table->column_count + (size_t)column];
+}
 
 /*
  * Puts the rows of `more` over those of `table`. `keys` is a NULL-terminated list of columns;

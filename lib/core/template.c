@@ -7,7 +7,7 @@ static const char *template_find(const struct template_value *values, const char
 				 size_t length)
 {
 	for (; values->name; values++)
-		if (strlen(values->name) == length && memcmp(values->name, name, length) == 0)
+		if (strncmp(values->name, name, length) == 0 && !values->name[length])
 			return values->value;
 	return NULL;
 }

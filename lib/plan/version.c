@@ -51,12 +51,15 @@ int version_compare(const char *a, const char *b)
 		unsigned long x = version_take_number(&a), y = version_take_number(&b);
 		const char *a_text = a, *b_text = b;
 		size_t a_length = version_take_text(&a), b_length = version_take_text(&b);
-		int order = compare_text(a_text, a_length, b_text, b_length);
 
 		if (x != y)
 			return x < y ? -1 : 1;
-		if (order)
-			return order;
+		if (a_length || b_length) { /* most often there is none: no call */
+			int order = compare_text(a_text, a_length, b_text, b_length);
+
+			if (order)
+				return order;
+		}
 		a += *a == '.';
 		b += *b == '.';
 	}

@@ -84,6 +84,7 @@ static bool goes_beside(const struct beside *b, bool is_named, long brought, siz
 static void admit_beside(struct beside *b, struct value *wheel)
 {
 	enum component c = b->component;
+	struct admitted *own;
 	uint64_t *bits;
 	long brought;
 	bool named;
@@ -95,11 +96,14 @@ static void admit_beside(struct beside *b, struct value *wheel)
 	if (c == COMPONENT_CUDA)
 		mark_builds(b, wheel);
 	bits = ARENA_ARRAY(b->model->arena, b->words, uint64_t);
-	memcpy(bits, wheel->admits[c], b->words * sizeof(*bits));
+	memcpy(bits, admitted_bits(wheel->admits[c]), b->words * sizeof(*bits));
 	for (size_t i = 0; i < b->domain->count; i++)
 		if (!bit_is_set(bits, i) && goes_beside(b, named, brought, i))
 			bits[i / 64] |= 1ULL << (i % 64);
-	wheel->admits[c] = bits;
+	own = ARENA_NEW(b->model->arena, struct admitted);
+	*own = *wheel->admits[c];
+	own->bits = bits;
+	wheel->admits[c] = own;
 }
 
 bool value_takes_nvcc(const struct value *value)

@@ -35,7 +35,7 @@ struct cell {
 	const char *text;
 	enum component component;
 	struct needs needs;
-	uint64_t *bits;
+	struct admitted admitted;
 };
 
 static int compare_cells(const void *left, const void *right)
@@ -47,7 +47,7 @@ static int compare_cells(const void *left, const void *right)
 }
 
 static int parse_cell(struct model *model, const struct value *value, size_t column,
-		      enum component component, const struct cell **found, struct error *err)
+		      enum component component, struct cell **found, struct error *err)
 {
 	const struct table *table = value->table;
 	struct cell key = {.text = table->cells[value->row * table->column_count + column],
@@ -64,7 +64,7 @@ static int parse_cell(struct model *model, const struct value *value, size_t col
 	if (needs_parse(key.text, model->arena, &cell->needs, err) < 0)
 		return error_wrap(err, "%s:%zu: %s", table->paths[value->row],
 				  table->lines[value->row], table->columns[column]);
-	cell->bits = ARENA_ARRAY(model->arena, model->domains[component].count / 64 + 1, uint64_t);
+	cell->admitted = (struct admitted){.needs = &cell->needs, .arena = model->arena};
 	if (!tsearch(cell, &model->cells, compare_cells))
 		oom();
 	*found = cell;
@@ -84,18 +84,18 @@ static enum component column_component(const char *column, bool *is_tested)
 
 /* What rows without such cells share: nobody writes into them. */
 static const struct needs *no_needs[COMPONENT_COUNT];
-static const uint64_t *no_bits[COMPONENT_COUNT];
+static struct admitted *no_admitted[COMPONENT_COUNT];
 static const char *no_brings[COMPONENT_COUNT];
 
-static void set_cell(struct model *model, const struct cell *cell, const struct needs ***needs,
-		     const uint64_t ***bits)
+static void set_cell(struct model *model, struct cell *cell, const struct needs ***needs,
+		     struct admitted ***admitted)
 {
 	if (*needs == no_needs) {
 		*needs = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const struct needs *);
-		*bits = ARENA_ARRAY(model->arena, COMPONENT_COUNT, const uint64_t *);
+		*admitted = ARENA_ARRAY(model->arena, COMPONENT_COUNT, struct admitted *);
 	}
 	(*needs)[cell->component] = &cell->needs;
-	(*bits)[cell->component] = cell->bits;
+	(*admitted)[cell->component] = &cell->admitted;
 }
 
 /* One column of demands or preferences, for all values of the domain. */
@@ -109,7 +109,7 @@ static int read_column(struct model *model, struct domain *domain, const struct 
 		return 0;
 	for (size_t row = 0; row < domain->count; row++) {
 		struct value *value = &domain->values[row];
-		const struct cell *cell = NULL;
+		struct cell *cell = NULL;
 
 		if (!*table->cells[row * table->column_count + column])
 			continue;
@@ -123,26 +123,35 @@ static int read_column(struct model *model, struct domain *domain, const struct 
 	return 0;
 }
 
-static void mark_cell(const void *node, VISIT visit, void *arg)
+/* The values are in their final order now. */
+static void place_cell(const void *node, VISIT visit, void *arg)
 {
-	const struct cell *cell = *(struct cell *const *)node;
+	struct cell *cell = *(struct cell *const *)node;
 	const struct model *model = arg;
-	const struct domain *domain = &model->domains[cell->component];
-	const char *last = "";
-	bool admits = false;
 
 	if (visit != postorder && visit != leaf)
 		return;
-	for (size_t i = 0; i < domain->count; i++) {
-		const char *version = domain->values[i].version;
+	cell->admitted.values = model->domains[cell->component].values;
+	cell->admitted.count = model->domains[cell->component].count;
+}
+
+uint64_t *admitted_mark(struct admitted *admitted)
+{
+	const char *last = "";
+	bool admits = false;
+
+	admitted->bits = ARENA_ARRAY(admitted->arena, admitted->count / 64 + 1, uint64_t);
+	for (size_t i = 0; i < admitted->count; i++) {
+		const char *version = admitted->values[i].version;
 
 		if (strcmp(version, last) != 0) { /* builds of one version stand together */
-			admits = needs_admit(&cell->needs, version);
+			admits = needs_admit(admitted->needs, version);
 			last = version;
 		}
 		if (admits)
-			cell->bits[i / 64] |= 1ULL << (i % 64);
+			admitted->bits[i / 64] |= 1ULL << (i % 64);
 	}
+	return admitted->bits;
 }
 
 static void keep_cell(void *cell)
@@ -346,13 +355,24 @@ static void read_brings(struct model *model, struct value *value)
 	}
 }
 
+/* The places of the columns that every value has. */
+struct value_columns {
+	int version, os, source, kind, built;
+};
+
 static int build_domain(struct model *model, enum component component, struct error *err)
 {
 	const struct table *table = catalog_table(model->catalog, component_names[component]);
 	struct domain *domain = &model->domains[component];
+	struct value_columns columns;
 
 	if (!table)
 		return 0;
+	columns = (struct value_columns){.version = table_column(table, "version"),
+					 .os = table_column(table, "os"),
+					 .source = table_column(table, "source"),
+					 .kind = table_column(table, "kind"),
+					 .built = table_column(table, "built")};
 	domain->values = ARENA_ARRAY(model->arena, domain->count + 1, struct value);
 	for (size_t row = 0; row < domain->count; row++) {
 		struct value *value = &domain->values[row];
@@ -360,15 +380,15 @@ static int build_domain(struct model *model, enum component component, struct er
 		*value = (struct value){.component = component,
 					.table = table,
 					.row = row,
-					.version = table_cell(table, row, "version"),
-					.os = table_cell(table, row, "os"),
-					.source = table_cell(table, row, "source"),
-					.kind = table_cell(table, row, "kind"),
-					.built = table_cell(table, row, "built"),
+					.version = table_at(table, row, columns.version),
+					.os = table_at(table, row, columns.os),
+					.source = table_at(table, row, columns.source),
+					.kind = table_at(table, row, columns.kind),
+					.built = table_at(table, row, columns.built),
 					.needs = no_needs,
 					.prefers = no_needs,
-					.admits = no_bits,
-					.likes = no_bits,
+					.admits = no_admitted,
+					.likes = no_admitted,
 					.brings = no_brings};
 		value->tier = tier_of(model, value);
 		read_brings(model, value);
@@ -398,7 +418,7 @@ static int build_domains(struct model *model, struct error *err)
 	for (int c = 0; c < COMPONENT_COUNT && rc == 0; c++)
 		rc = build_domain(model, (enum component)c, err);
 	if (rc == 0)
-		twalk_r(model->cells, mark_cell, model);
+		twalk_r(model->cells, place_cell, model);
 	tdestroy(model->cells, keep_cell);
 	model->cells = NULL;
 	return rc;
@@ -535,17 +555,29 @@ static bool passes(const struct conflict_rule *rule, const struct value *value)
 	return true;
 }
 
+/* A rule that does not concern the component is passed without a look at its conditions. */
 static void mark_conflicts(struct model *model)
 {
-	for (int c = 0; c < COMPONENT_COUNT; c++)
+	size_t *concern = ARENA_ARRAY(model->arena, model->conflict_count + 1, size_t);
+
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		size_t concern_count = 0;
+
+		for (size_t k = 0; k < model->conflict_count; k++)
+			if ((model->conflicts[k].components | model->conflicts[k].without) &
+			    COMPONENT_BIT(c))
+				concern[concern_count++] = k;
 		for (size_t i = 0; i < model->domains[c].count; i++) {
 			struct value *value = &model->domains[c].values[i];
 
 			value->passes = ARENA_ARRAY(model->arena, model->conflict_words, uint64_t);
-			for (size_t k = 0; k < model->conflict_count; k++)
-				if (passes(&model->conflicts[k], value))
-					value->passes[k / 64] |= 1ULL << (k % 64);
+			memset(value->passes, 0xff, model->conflict_words * sizeof(uint64_t));
+			for (size_t k = 0; k < concern_count; k++)
+				if (!passes(&model->conflicts[concern[k]], value))
+					value->passes[concern[k] / 64] &=
+						~(1ULL << (concern[k] % 64));
 		}
+	}
 }
 
 /*

@@ -17,6 +17,18 @@
 /* The tier of a row that names an archive without its checksum. It is taken only on request. */
 #define TIER_UNCHECKED 9
 
+/*
+ * What a requirement cell admits, bit per value of the component that it is about. The bits are made when somebody
+ * first asks for them: a search comes to few of a catalog's cells.
+ */
+struct admitted {
+	const struct needs *needs;
+	const struct value *values; /* of the component, in their final order */
+	size_t count;
+	struct arena *arena;
+	uint64_t *bits; /* NULL: nobody has asked yet */
+};
+
 /* One row of a component's table. */
 struct value {
 	enum component component;
@@ -27,11 +39,8 @@ struct value {
 	/* arrays of COMPONENT_COUNT, which rows without such cells share */
 	const struct needs **needs;   /* NULL: no demand */
 	const struct needs **prefers; /* NULL: no preference */
-	/*
-	 * what `needs` and `prefers` admit, bit per value of that component; NULL where they are
-	 * NULL
-	 */
-	const uint64_t **admits, **likes;
+	/* what `needs` and `prefers` admit, for admitted_bits; NULL where they are NULL */
+	struct admitted **admits, **likes;
 	/* of a framework's wheel: the versions of libraries that come with it; NULL: none does */
 	const char **brings;
 	/*
@@ -114,10 +123,20 @@ static inline bool bit_is_set(const uint64_t *words, size_t bit)
 	return words[bit / 64] >> (bit % 64) & 1;
 }
 
+uint64_t *admitted_mark(struct admitted *admitted);
+
+/* NULL without a demand. */
+static inline const uint64_t *admitted_bits(struct admitted *admitted)
+{
+	if (!admitted)
+		return NULL;
+	return admitted->bits ? admitted->bits : admitted_mark(admitted);
+}
+
 /* Whether the demand of `value` on the component of `other` admits it. True without a demand. */
 static inline bool value_admits(const struct value *value, const struct value *other)
 {
-	const uint64_t *bits = value->admits[other->component];
+	const uint64_t *bits = admitted_bits(value->admits[other->component]);
 
 	return !bits || bit_is_set(bits, other->index);
 }

@@ -52,8 +52,11 @@ static int refuse_name(const struct model *model, const struct requirement *req,
 			near = component_names[i];
 
 	error_set(err, ERROR_USAGE, "'%s': nothing is known as '%s'", req->text, req->name);
-	return error_advise(err, near ? "did you mean '%s'?" : "see 'ringup help resolve'%s",
-			    near ? near : "");
+	return error_advise(
+		err,
+		near ? "did you mean '%s'?"
+		     : "see 'ringup help resolve'; cluster.yaml takes other packages in image.pip, image.apt and image.yum%s",
+		near ? near : "");
 }
 
 static bool is_exact(const struct requirement *req)

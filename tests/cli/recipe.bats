@@ -208,6 +208,18 @@ hash() {
 	says 1 fingerprint 'os==rockylinux9'
 }
 
+@test "an older DeepSpeed gets the NumPy that it can import, in place of the one that is there" {
+	unset RINGUP_CATALOG # the real one
+	apart ringup recipe torch==2.3.0 deepspeed==0.14.2 os==ubuntu22.04
+	says 0
+	grep -qF "pip list --format=freeze | grep -vE '^(numpy)==' >/tmp/stays.txt" ../out
+	grep -qF "/opt/wheels-beside/*.whl 'numpy<2'; " ../out
+	apart ringup recipe torch==2.3.0 deepspeed==0.14.4 os==ubuntu22.04
+	says 0
+	grep -qF 'pip list --format=freeze >/tmp/stays.txt' ../out
+	! grep -F 'numpy<2' ../out
+}
+
 @test "the newest frameworks have a recipe, with the libraries that their wheels bring" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml

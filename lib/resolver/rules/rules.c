@@ -135,7 +135,7 @@ const uint64_t *rules_admitted(const struct model *model, const struct value *va
 	return has_own_rule(model, value, component) ||
 			       allow_has_needs(model, value->component, component)
 		       ? NULL
-		       : value->admits[component];
+		       : admitted_bits(value->admits[component]);
 }
 
 /* Whether pair_breach has something to say about them. */
@@ -595,8 +595,10 @@ int rules_rank(const struct search *s, const struct value *value)
 	for (int c = 0; c < COMPONENT_COUNT; c++) {
 		const struct value *other = s->now.chosen[c];
 
-		if (other && other->likes[value->component] &&
-		    !bit_is_set(other->likes[value->component], value->index))
+		const uint64_t *liked =
+			other ? admitted_bits(other->likes[value->component]) : NULL;
+
+		if (liked && !bit_is_set(liked, value->index))
 			rank += 2;
 	}
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
