@@ -3,6 +3,7 @@
 
 #include "core/quote.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/scheduler/slurm_stack.h"
 
 #include <string.h>
 
@@ -416,9 +417,11 @@ static int script_add_steps(const struct script *s, struct error *err)
 		"srun --label --kill-on-bad-exit=1");
 	if (s->follow)
 		script_add_file(s, " --open-mode=append --output=", "placed.log");
+	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n", where);
+	if (strcmp(s->container, "none") == 0 && slurm_stack_add(wish, where, s->out, err) < 0)
+		return -1;
 	/* the worker's ranks end by themselves when one is lost, and rank 0 has a report to write */
-	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n\nsrun --kill-on-bad-exit=%d",
-		 where, !wish->is_worker);
+	str_addf(s->out, "\nsrun --kill-on-bad-exit=%d", !wish->is_worker);
 	if (wish->job.launcher->place == PLACE_MPI)
 		str_addf(s->out, " --mpi=%s", script_setting(s, "mpi"));
 	if (wish->job.gpus && !slurm_script_starts_nodes(wish))

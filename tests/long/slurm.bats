@@ -209,6 +209,37 @@ is_waiting() {
 	rm -rf "$here"
 }
 
+@test "without an image each node's libraries are those of ringup.lock, or the job does not begin" {
+	mkdir -p ../stack/node02/torch-2.1.0.dist-info
+	cd ../stack
+	cat >cluster.yaml <<-'EOT'
+		name: lab
+		hosts: ["node[01-03]"]
+		accelerator: cpu
+		stack: ["torch==2.4.0", "python==3.11"]
+		container: {engine: none}
+	EOT
+	ringup -q resolve
+	# a library of node02 alone
+	printf '#!/bin/sh\nPYTHONPATH=%s/$SLURMD_NODENAME exec python3 "$@"\n' "$PWD" >python3
+	chmod +x python3
+	run -1 ringup run --on slurm --name differs -- ./python3 -c 'print("it began")'
+	has "node02 has torch 2.1.0, where ringup.lock has 2.4.0; the script of 'ringup recipe --format script' installs the lock's"
+	[[ $output != *"it began"* ]]
+	[ "$(ringup --json ps | jq -r '.jobs[] | select(.job == "differs") | .reason' | grep -c 'node02 has torch 2.1.0')" = 1 ]
+	run ringup run --on slurm --mixed-versions -- ./python3 -c 'print("it began")'
+	[ "$status" = 0 ]
+	[ "$(grep -c 'it began' <<<"$output")" = 3 ]
+	mv node02/torch-2.1.0.dist-info node02/torch-2.4.0+cpu.dist-info
+	run ringup run --on slurm -- ./python3 -c 'print("it began")'
+	[ "$status" = 0 ]
+	cp -r node02 node03
+	mv node02/* node02/torch-2.1.0.dist-info
+	mv node03/* node03/torch-2.1.0.dist-info
+	run -1 ringup run --on slurm --launcher torchrun -- ./python3 -c 'print("it began")'
+	has "node[02-03] has torch 2.1.0"
+}
+
 @test "a node that goes down ends the job, and is named" {
 	ringup run --on slurm -n 3 --name down -- sh -c 'echo here; sleep 300' >down.out 2>&1 3>&- 4>&- &
 	slurm_wait grep -q '2 node03. here' down.out
