@@ -38,6 +38,7 @@ static void slurm_settle(struct export_wish *wish, const struct slurm_site *site
 	}
 	if (*site->mpi)
 		words_addf(&settings, "mpi=%s", site->mpi);
+	words_addf(&settings, "gpu-option=%s", site->gpus);
 	if (wish->job.timeout_s)
 		words_addf(&settings, "time=%d", (wish->job.timeout_s + 59) / 60);
 	if (wish->retries)
@@ -66,6 +67,11 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 		return error_set(
 			err, ERROR_USAGE,
 			"--set array is many jobs, and 'run' follows one; write the script with 'ringup export slurm --set array=...' and give it to sbatch");
+	if (*export_value(&exporter_slurm, wish, "output"))
+		return error_set(
+			err, ERROR_USAGE,
+			"--set output is for 'ringup export'; what a job prints that 'run' follows is in %s",
+			folder);
 	if (slurm_script(&exporter_slurm, wish, &follow, &out, err) < 0 ||
 	    file_write(path, out.text, out.length, 0600, err) < 0)
 		return -1;

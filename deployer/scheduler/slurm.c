@@ -46,13 +46,15 @@ int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 	const char *help, *mpi, *version;
 	int ignored;
 
-	*site = (struct slurm_site){.version = "", .container = "none", .mpi = ""};
+	*site = (struct slurm_site){.version = "", .container = "none", .mpi = "", .gpus = ""};
 	if (slurm_run(WORDS("sbatch", "--version"), NULL, arena, &version, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--help"), NULL, arena, &help, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--mpi=list"), NULL, arena, &mpi, &ignored, err) < 0)
 		return -1;
 	version += strcspn(version, "0123456789");
 	site->version = arena_strndup(arena, version, strcspn(version, " \n"));
+	/* Slurm 19.05 and newer */
+	site->gpus = strstr(help, "--gpus-per-node") ? "gpus-per-node" : "gres";
 	if (strstr(help, "--container-image"))
 		site->container = "pyxis";
 	else if (proc_exists("apptainer"))

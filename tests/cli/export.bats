@@ -58,9 +58,11 @@ kubernetes() {
 }
 
 @test "Kubernetes on CPUs: an Indexed Job, an MPIJob, a PyTorchJob, a TFJob, and ringup's worker in two of them" {
+	echo 'accelerator: cpu' >>cluster.yaml
 	kubernetes plain.yaml plain
 	kubernetes mpi.yaml ring
 	kubernetes torch.yaml torch
+	grep -q 'the stack is for CPUs: no rank gets the GPUs of its own (1)' ../err
 	kubernetes tf.yaml parts
 	kubernetes bench.yaml
 	kubernetes bench-mpi.yaml --launcher mpirun
@@ -82,6 +84,13 @@ kubernetes() {
 }
 
 @test "Compose: all ranks of a job in one container" {
+	# whoever asks for GPUs gets them, also where nobody has probed
+	apart ringup export compose --image "$IMAGE" torch
+	grep -q 'count: 8' ../out
+	sed 's/^container:/&\n  gpus: none/' cluster.yaml >none.yaml
+	apart ringup -f none.yaml export compose --image "$IMAGE" torch
+	says 2 "container.gpus is none, and each rank is to have GPUs of its own (1)"
+	echo 'accelerator: cpu' >>cluster.yaml
 	for job in plain ring torch; do
 		apart ringup export compose --image "$IMAGE" "$job"
 		[ "$status" -eq 0 ]

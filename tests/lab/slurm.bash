@@ -52,7 +52,9 @@ slurm_write_config() {
 	cat >"$SLURM/gres.conf" <<-EOT
 		NodeName=node[01-02] Name=gpu Type=h100 File=$SLURM/gpu[0-1]
 	EOT
-	touch "$SLURM/gpu0" "$SLURM/gpu1"
+	# stand-ins for two GPUs: slurmd takes devices only
+	mknod "$SLURM/gpu0" c 1 3
+	mknod "$SLURM/gpu1" c 1 5
 }
 
 # Starts a program of the lab, and notes its process for slurm_end.
