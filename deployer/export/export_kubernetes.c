@@ -205,12 +205,22 @@ static const char kube_mpi_secret[] =
 	"export RINGUP_SECRET\n"
 	"exec \"$@\"\n";
 
+/* A report of ringup's worker is one text, which no tag may break. */
+static bool kube_has_tags(const struct export_wish *wish)
+{
+	bool shares_log =
+		wish->job.launcher->place == PLACE_MPI ? wish->world > 1 : wish->per_node > 1;
+
+	return wish->is_followed && !wish->is_worker && shares_log;
+}
+
 static int kube_write_mpi(const struct kube *k, struct error *err)
 {
 	struct export_wish wish = *k->wish;
 	const struct launcher_node node = {.nodes = wish.nodes,
 					   .per_node = wish.per_node,
 					   .world = wish.world,
+					   .tags = kube_has_tags(&wish),
 					   .hostfile = "/etc/mpi/hostfile"};
 	struct words command = WORDS_INIT(wish.arena), env = WORDS_INIT(wish.arena),
 		     own = WORDS_INIT(wish.arena);
@@ -255,6 +265,7 @@ static int kube_fill_node(const struct kube *k, const char *rank, const char *ad
 	const struct launcher_node node = {.nodes = wish->nodes,
 					   .per_node = wish->per_node,
 					   .world = wish->world,
+					   .tags = kube_has_tags(wish),
 					   .id = k->name,
 					   .rank = rank,
 					   .address = address,

@@ -13,6 +13,21 @@ static const char node_begin[] = "failed=$(mktemp)\n"
 				 "export LOCAL_RANK=0 RANK\n"
 				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
 				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n";
+/*
+ * The same with each rank's number before its lines (scheduler/rank_tag.h). Who writes them does not end with the ranks, and
+ * has a second for the last ones; it is not waited for, since a process that a rank has left may hold the pipe.
+ */
+static const char node_end_tagged[] =
+	"  if [ \"$RANK\" -lt \"$WORLD_SIZE\" ]; then\n"
+	"    pipe=$failed.$LOCAL_RANK && mkfifo \"$pipe\"\n"
+	"    (trap \"\" TERM; exec sed -u \"s/^/[default$LOCAL_RANK]:/\" <\"$pipe\") &\n"
+	"    { \"$@\" >\"$pipe\" 2>&1 || { echo $? >\"$failed\"; sleep 1; kill $$; }; } &\n"
+	"    ranks=\"$ranks $!\"\n"
+	"  fi\n"
+	"  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
+	"done\n"
+	"wait $ranks\n"
+	"sleep 1\n";
 static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
 			       "    { \"$@\" || { echo $? >\"$failed\"; kill $$; }; } &\n"
 			       "  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
@@ -20,7 +35,7 @@ static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
 			       "wait\n";
 
 /* With --gpus a rank sees those of its own, as with `ringup run`. */
-static const char *node_script(const struct export_wish *wish)
+static const char *node_script(const struct export_wish *wish, bool tags)
 {
 	int gpus = wish->gpus_per_node ? wish->job.gpus : 0;
 	const char *own = "";
@@ -31,7 +46,8 @@ static const char *node_script(const struct export_wish *wish)
 			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
 			"  export CUDA_VISIBLE_DEVICES\n",
 			gpus, gpus, gpus - 1);
-	return export_text(wish, arena_printf(wish->arena, "%s%s%s", node_begin, own, node_end));
+	return export_text(wish, arena_printf(wish->arena, "%s%s%s%s", tags ? "ranks=\n" : "",
+					      node_begin, own, tags ? node_end_tagged : node_end));
 }
 
 static void node_add_place(const struct launcher_node *node, struct words *env)
@@ -85,7 +101,8 @@ int export_node(const struct export_wish *wish, const struct launcher_node *node
 	if (launcher->place == PLACE_RANK) {
 		node_add_place(node, env);
 		if (node->per_node > 1)
-			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish), "ranks"));
+			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish, node->tags),
+						     "ranks"));
 	}
 	words_add_all(command, export_words(wish, wish->job.command));
 	return 0;

@@ -63,6 +63,7 @@ struct launcher_node {
 	const char *rank;	    /* of the node: 0, 1 and so on */
 	const char *address, *port; /* where the ranks meet, on node 0 */
 	const char *hostfile;	    /* for mpirun; NULL: all ranks are here */
+	bool tags; /* ranks whose lines come together have their numbers before them (scheduler/rank_tag.h) */
 };
 
 struct launcher {

@@ -61,6 +61,17 @@ script() {
 	[[ $output == *"as many on every node"* ]]
 }
 
+@test "the ranks of one pod say whose each line is, where the job is followed" {
+	run ringup run --on kubernetes --dry-run --launcher torchrun -n 4 --nodes 2 -- train.py
+	[[ $output == *PET_TEE* ]]
+	run ringup run --on kubernetes --dry-run --kind job -n 4 --nodes 2 -- ./train
+	[[ $output == *"[default\$LOCAL_RANK]:"* ]]
+	run ringup run --on kubernetes --dry-run --launcher mpirun -n 4 --nodes 2 -- ./train
+	[[ $output == *--tag-output* ]]
+	run ringup export kubernetes --image "$IMAGE" --launcher mpirun -n 4 --nodes 2 -- ./train
+	[[ $output != *--tag-output* ]]
+}
+
 @test "run --on slurm --dry-run prints the script, and without Slurm's commands nothing runs" {
 	run ringup run --on slurm --dry-run --set partition=gpu --nodes 3 plain
 	[ "$status" -eq 0 ]
