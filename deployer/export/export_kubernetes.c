@@ -31,6 +31,7 @@ static const struct export_setting kube_settings[] = {
 	{"priority", "PriorityClass of the pods", ""},
 	{"pull-secret", "Secret with the registry's login", ""},
 	{"gpu-resource", "what a GPU is called, as nvidia.com/mig-1g.10gb", KUBE_GPU},
+	{"claim", "ResourceClaimTemplate of a node's GPUs (DRA), in place of gpu-resource", ""},
 	{"rdma-resource", "what an RDMA device is called", "rdma/hca_shared_devices_a"},
 	{"tolerate", "key of the taint of nodes with GPUs", "nvidia.com/gpu"},
 	{"node", "LABEL=VALUE that a node must have", ""},
@@ -114,6 +115,10 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 			err, ERROR_USAGE,
 			"--set user=%s: an MPIJob starts its ranks by sshd, which needs root in its container; take --launcher torchrun or env",
 			user);
+	if (*kube_value(k, "claim") && !k->wish->gpus_per_node)
+		return error_set(err, ERROR_USAGE,
+				 "--set claim=%s: the job has no GPUs; say how many with --gpus",
+				 kube_value(k, "claim"));
 	if (keep[strspn(keep, "0123456789")])
 		return error_set(err, ERROR_USAGE, "--set keep=%s: a number of seconds is needed",
 				 keep);

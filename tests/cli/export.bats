@@ -79,6 +79,9 @@ kubernetes() {
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
 		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
+	kubernetes claim.yaml --set claim=eight-h100 ring
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set claim=eight-h100 torch
+	says 2 "trainjob has no place for it"
 	apart ringup export kubernetes --image "$IMAGE" --set queue=team torch
 	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
 }
