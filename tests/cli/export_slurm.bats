@@ -18,7 +18,7 @@ setup() {
 		  volumes: ["/data:/data:ro"]
 		jobs:
 		  plain: {command: [python3, train.py, "a 'b' $C"], ppn: 2, env: {FLAG: "on"}, workdir: /work}
-		  ring: {command: "python3 ring.py && date", launcher: mpirun, ppn: 8}
+		  ring: {command: "python3 ring.py && date", launcher: mpirun, ppn: 8, limit: 3601, retries: 2}
 		  torch: {command: "torchrun train.py --epochs 3", ppn: 8}
 		  tf: {command: [python3, mwms.py], launcher: tf, n: 3, ppn: 2}
 		  parts: {command: [python3, ps.py], launcher: tf, ppn: 2, roles: "chief=1,worker=2,ps=1"}

@@ -204,6 +204,9 @@ is_waiting() {
 	ringup -q run --on slurm train >slurm.out
 	[ "$(wc -l <ssh.out)" = 6 ]
 	diff <(sort ssh.out) <(sort slurm.out)
+	ringup export slurm train >train.sbatch
+	sbatch --wait --output=sbatch.out train.sbatch
+	diff <(sed 's/^\[[^]]*\] //' ssh.out | sort) <(grep '^rank' sbatch.out | sort)
 	ringup -q lab down 3>&- 4>&-
 	cd /
 	rm -rf "$here"
