@@ -73,6 +73,22 @@ static int node_cannot(const struct export_wish *wish, struct error *err)
 	return -1;
 }
 
+/* The same for a rank of mpirun, which knows its number on its node from Open MPI or MPICH. */
+static const char *node_own_gpus(const struct export_wish *wish)
+{
+	int gpus = wish->job.gpus;
+
+	return export_text(
+		wish,
+		arena_printf(
+			wish->arena,
+			"local=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}}\n"
+			"CUDA_VISIBLE_DEVICES=$(seq -s , $((local * %d)) $((local * %d + %d)))\n"
+			"export CUDA_VISIBLE_DEVICES\n"
+			"exec \"$@\"\n",
+			gpus, gpus, gpus - 1));
+}
+
 /* Words of a launcher that starts the ranks of a node itself: as many on each. */
 static int node_add_launcher(const struct export_wish *wish, const struct launcher_node *node,
 			     struct words *command, struct words *env, struct error *err)
@@ -86,6 +102,13 @@ static int node_add_launcher(const struct export_wish *wish, const struct launch
 			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
 			node->world, node->nodes, node->per_node, launcher->name);
 	job.command = export_words(wish, job.command);
+	if (launcher->place == PLACE_MPI && wish->gpus_per_node && job.gpus && !wish->is_worker) {
+		struct words own = WORDS_INIT(wish->arena);
+
+		words_add_all(&own, WORDS("/bin/sh", "-c", node_own_gpus(wish), "rank"));
+		words_add_all(&own, job.command);
+		job.command = words_list(&own);
+	}
 	return launcher->node_words(&job, node, command, env, err);
 }
 

@@ -82,6 +82,13 @@ kubernetes() {
 	kubernetes claim.yaml --set claim=eight-h100 ring
 	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set claim=eight-h100 torch
 	says 2 "trainjob has no place for it"
+	# of 2 GPUs for each rank of mpirun the fourth has the last two
+	apart ringup export kubernetes --image "$IMAGE" --launcher mpirun --gpus 2 --ppn 4 --nodes 2 -- printenv CUDA_VISIBLE_DEVICES
+	mapfile -d '' -t words < <(python3 -c 'import yaml
+job = list(yaml.safe_load_all(open("../out")))[-1]
+words = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"]
+print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", end="\0")')
+	[ "$(OMPI_COMM_WORLD_LOCAL_RANK=3 "${words[@]}")" = 6,7 ]
 	apart ringup export kubernetes --image "$IMAGE" --set queue=team torch
 	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
 }
