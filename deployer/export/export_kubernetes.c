@@ -213,8 +213,9 @@ static const char kube_mpi_secret[] =
 /* A report of ringup's worker is one text, which no tag may break. */
 static bool kube_has_tags(const struct export_wish *wish)
 {
-	bool shares_log =
-		wish->job.launcher->place == PLACE_MPI ? wish->world > 1 : wish->per_node > 1;
+	enum launcher_place place = wish->job.launcher->place;
+	bool shares_log = place == PLACE_NODE ||
+			  (place == PLACE_MPI ? wish->world : wish->per_node) > 1;
 
 	return wish->is_followed && !wish->is_worker && shares_log;
 }

@@ -124,6 +124,9 @@ struct launcher_wish {
 int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err);
 
+/* Whether the launcher of that name, as a job's record has it, starts a node's ranks itself where an engine starts it. */
+bool launcher_starts_nodes(const char *name);
+
 /* Whether some launcher knows the command as its own words, as `auto` does. */
 bool launcher_has_words(const char *const *command);
 

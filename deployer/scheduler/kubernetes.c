@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/secret.h"
+#include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/kubectl.h"
 #include "deployer/scheduler/kubernetes_text.h"
 #include "deployer/scheduler/rank_tag.h"
@@ -494,8 +495,9 @@ static const char *const *kubernetes_first(const struct job_record *record, stru
 /* Pods with several ranks, and an MPIJob's launcher, say of each line whose it is. */
 static bool kubernetes_has_tags(const struct job_record *record)
 {
-	return record->ranks > 1 &&
-	       (record->ranks != record->hosts || starts_with(record->id, "mpijob/"));
+	return launcher_starts_nodes(record->launcher) ||
+	       (record->ranks > 1 &&
+		(record->ranks != record->hosts || starts_with(record->id, "mpijob/")));
 }
 
 static bool kubernetes_read(const struct job_record *record, int raw, const char *line,

@@ -408,6 +408,7 @@ static int script_add_task(const struct script *s, struct error *err)
 	const struct launcher_node node = {.nodes = wish->nodes,
 					   .per_node = wish->per_node,
 					   .world = wish->world,
+					   .tags = s->follow != NULL,
 					   .id = MARK_ID,
 					   .rank = MARK_RANK,
 					   .address = MARK_ADDRESS,
@@ -421,7 +422,11 @@ static int script_add_task(const struct script *s, struct error *err)
 	if (launcher->place == PLACE_NODE) {
 		if (launcher->node_words(&wish->job, &node, &words, &env, err) < 0)
 			return -1;
-		str_add(&inner, "exec");
+		str_add(&inner, env.count ? "exec env" : "exec");
+		for (size_t i = 0; i < env.count; i++) {
+			str_add(&inner, " ");
+			script_add_marked(&inner, env.list[i]);
+		}
 		for (size_t i = 0; i < words.count; i++) {
 			str_add(&inner, " ");
 			script_add_marked(&inner, words.list[i]);

@@ -45,6 +45,9 @@ nothing_of_the_job() {
 
 @test "torch by torchrun, 6 ranks" {
 	trains 6 --launcher torchrun -- /usr/bin/python3 torch_ddp.py
+	for rank in {0..5}; do # torchrun's tags have become prefixes
+		grep -q "^\[$rank node0$((rank / 2 + 1))\] rank $rank of 6: accuracy" out
+	done
 }
 
 @test "MultiWorkerMirroredStrategy by tf, 3 ranks" {
