@@ -248,6 +248,22 @@ interrupts() {
 	has "kubectl has no current context"
 }
 
+@test "an Indexed Job's pods and their headless Service are accepted: of both this server knows all but completionMode" {
+	ringup export kubernetes --kind job --set pull-secret=login train >indexed.yaml
+	# the server drops what it does not know, and says no word of it without kubectl's own check
+	run --separate-stderr kubectl create --dry-run=server --validate=false -f indexed.yaml -o json
+	[ "$status" = 0 ]
+	[ "$(jq -c 'select(.kind == "Service") | [.spec.clusterIP, .spec.publishNotReadyAddresses]' <<<"$output")" = '["None",true]' ]
+	jq 'select(.kind == "Job") | .spec' <<<"$output" >spec.json
+	[ "$(jq -c '[.completions, .parallelism, .template.spec.subdomain, .template.spec.containers[0].resources]' spec.json)" = \
+		"$(python3 -c 'import json, yaml
+spec = [d for d in yaml.safe_load_all(open("indexed.yaml")) if d["kind"] == "Job"][0]["spec"]
+pod = spec["template"]["spec"]
+print(json.dumps([spec["completions"], spec["parallelism"], pod["subdomain"], pod["containers"][0].get("resources", {})], separators=(",", ":")))')" ]
+	grep -q 'completionMode: Indexed' indexed.yaml
+	! grep -q completionMode spec.json
+}
+
 @test "jobs of MPI and sets of Jobs are accepted, and no password stands in a file" {
 	ringup run -d --on kubernetes --launcher mpirun -n 2 --name ring -- true
 	kubectl get "$(jq -r .id .ringup/jobs/ring/job.json)"
