@@ -214,8 +214,8 @@ static const char kube_mpi_secret[] =
 static bool kube_has_tags(const struct export_wish *wish)
 {
 	enum launcher_place place = wish->job.launcher->place;
-	bool shares_log = place == PLACE_NODE ||
-			  (place == PLACE_MPI ? wish->world : wish->per_node) > 1;
+	bool shares_log =
+		place == PLACE_NODE || (place == PLACE_MPI ? wish->world : wish->per_node) > 1;
 
 	return wish->is_followed && !wish->is_worker && shares_log;
 }

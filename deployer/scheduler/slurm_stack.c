@@ -41,7 +41,7 @@ int slurm_stack_add(const struct export_wish *wish, const char *where, struct st
 		"\tbash -c 'sh -c \"$@\" | sed \"s/^/$SLURMD_NODENAME /\"' node \"$says\" versions ",
 		words.list[SCRIPT_WORDS - 2], where);
 	quote_words(out, arguments);
-	str_add(out, ")\n"
+	str_add(out, " | sort)\n"
 		     "declare -A nodes\n"
 		     "differs=\n"
 		     "while read -r node line; do\n"
