@@ -60,6 +60,7 @@ static int run_on_wish(struct run_on *on, const struct exporter *exporter, struc
 
 	wish->arena = on->stages->arena;
 	wish->cluster = &on->stages->cluster;
+	wish->is_followed = true;
 	if (run_on_image(on, err) < 0)
 		return -1;
 	wish->job.lock = wish->plan;

@@ -3,6 +3,7 @@
 
 #include "core/foreign.h"
 #include "core/log.h"
+#include "core/quote.h"
 #include "core/str.h"
 #include "deployer/remote.h"
 
@@ -77,6 +78,76 @@ const char *host_stack_differs(const struct plan *plan, const char *line, struct
 		return NULL;
 	return arena_printf(arena, "%s %s, where ringup.lock has %s", choice->name, version,
 			    choice->version);
+}
+
+/* Adds the words of a `case` for the same lines as host_stack_is_same_version: what is right, with a build behind it or not. */
+static void host_stack_add_right(const struct choice *choice, const char *said, const char *prefix,
+				 struct str *out)
+{
+	size_t wants = strcspn(choice->version, "+-");
+	bool is_python = strcmp(choice->name, "python") == 0;
+
+	for (size_t length = 1; length <= wants; length++) {
+		_cleanup_(str_release) struct str version = STR_INIT, word = STR_INIT;
+
+		if (length < wants && (!is_python || choice->version[length] != '.'))
+			continue;
+		str_addf(&version, "%s%.*s", prefix, (int)length, choice->version);
+		quote_word(&word, version.text);
+		str_addf(out, "\t%s=%s | %s=%s[+-]*) ;;\n", said, word.text, said, word.text);
+	}
+}
+
+static void host_stack_add_quoted(struct str *out, const char *first, const char *second)
+{
+	_cleanup_(str_release) struct str word = STR_INIT;
+
+	str_addf(&word, "%s%s", first, second);
+	quote_word(out, word.text);
+}
+
+static void host_stack_add_case(const struct choice *choice, const char *said, const char *prefix,
+				struct str *out)
+{
+	_cleanup_(str_release) struct str name = STR_INIT, begin = STR_INIT;
+	size_t fixed = strcspn(said, "*");
+
+	str_add_bytes(&begin, said, fixed);
+	quote_word(&name, begin.text);
+	str_add(&name, said[fixed] ? "?*" : "");
+	host_stack_add_right(choice, name.text, prefix, out);
+	str_addf(out, "\t%s=", name.text);
+	if (*prefix)
+		quote_word(out, prefix);
+	str_add(out, "?*) what=");
+	host_stack_add_quoted(out, choice->name, " ");
+	str_addf(out, "\"${line#*=%s}\"", prefix);
+	host_stack_add_quoted(out, ", where ringup.lock has ", choice->version);
+	str_add(out, " ;;\n");
+}
+
+void host_stack_add_cases(const struct plan *plan, struct str *out)
+{
+	/* versions.sh says nothing of them, or by another name */
+	static const char *const unsaid[] = {"cuda", "driver",	"gcc", "glibc",
+					     "gpu",  "openmpi", "os"};
+
+	for (size_t i = 0; i < ARRAY_LEN(other_names); i++) {
+		const struct choice *choice = plan_choice(plan, other_names[i].name);
+
+		if (choice)
+			host_stack_add_case(choice, other_names[i].said, other_names[i].prefix,
+					    out);
+	}
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct choice *choice = &plan->choices[i];
+		bool is_said = strcmp(choice->name, "nccl") != 0 || !*choice->wheel;
+
+		for (size_t k = 0; k < ARRAY_LEN(unsaid); k++)
+			is_said = is_said && strcmp(choice->name, unsaid[k]) != 0;
+		if (is_said)
+			host_stack_add_case(choice, choice->name, "", out);
+	}
 }
 
 struct stack_check {

@@ -19,6 +19,12 @@
 const char *host_stack_differs(const struct plan *plan, const char *line, struct arena *arena);
 
 /*
+ * Adds the same rules as lines of a `case` for bash, for nodes that ringup does not ask itself: of "$line" they set
+ * `what` to the text of host_stack_differs, and leave it alone where there is none.
+ */
+void host_stack_add_cases(const struct plan *plan, struct str *out);
+
+/*
  * Asks every member, and warns once for all hosts with the same answer: what differs, and which of the plan's frameworks
  * are missing. The Python that is asked is that of the host script, or else `python3`. A member that cannot be reached
  * fails; one that gives no answer is warned of.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/export.h"
 
+#include "core/log.h"
 #include "core/quote.h"
 #include "plan/gpu_wish.h"
 
@@ -91,11 +92,14 @@ static const struct facts *export_facts(const struct export_wish *wish, const st
 	return NULL;
 }
 
+static const char *export_accelerator(const struct export_wish *wish)
+{
+	return wish->plan ? wish->plan->accelerator : wish->cluster->accelerator;
+}
+
 static bool export_has_gpus(const struct export_wish *wish)
 {
-	const struct cluster *cluster = wish->cluster;
-
-	return strcmp(wish->plan ? wish->plan->accelerator : cluster->accelerator, "cuda") == 0;
+	return strcmp(export_accelerator(wish), "cuda") == 0;
 }
 
 /* The GPUs that the host gives: what the file names, or what the probe saw; 0 where nobody knows. */
@@ -180,11 +184,19 @@ int export_place(struct export_wish *wish, struct error *err)
 		return error_set(err, ERROR_USAGE, "--nodes takes %d at most", EXPORT_NODES_MAX);
 	if ((wish->nodes ? export_place_on_nodes : export_place_on_hosts)(wish, err) < 0)
 		return -1;
-	if (!export_has_gpus(wish) || strcmp(cluster->container.gpus, "none") == 0)
-		wish->gpus_per_node = 0;
+	wish->gpus_per_node = 0;
+	if (wish->job.gpus && strcmp(cluster->container.gpus, "none") == 0)
+		return error_set(
+			err, ERROR_USAGE,
+			"container.gpus is none, and each rank is to have GPUs of its own (%d); correct one of them",
+			wish->job.gpus);
+	if (wish->job.gpus && strcmp(export_accelerator(wish), "cpu") == 0)
+		log_warn(
+			"the stack is for CPUs: no rank gets the GPUs of its own (%d) that it is to have",
+			wish->job.gpus);
 	else if (wish->job.gpus)
 		wish->gpus_per_node = wish->per_node * wish->job.gpus;
-	else
+	else if (export_has_gpus(wish) && strcmp(cluster->container.gpus, "none") != 0)
 		wish->gpus_per_node = gpus > 0 ? gpus : wish->per_node;
 	return 0;
 }

@@ -36,6 +36,7 @@ struct export_wish {
 	/* name, launcher, command, env, workdir, roles, gpus and the limits of time: as `ringup run` has them */
 	struct job_options job;
 	int retries; /* how often a failed job is started again */
+	bool is_followed; /* somebody reads what it prints, rank by rank, and not the logs of its nodes */
 	bool is_worker; /* the command is ringup's own worker, which needs $RINGUP_SECRET for all ranks */
 	int nodes, per_node, world; /* world may be less than nodes * per_node */
 	int gpus_per_node;	    /* that the container of a node gets; 0: none */

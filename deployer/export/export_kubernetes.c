@@ -31,6 +31,7 @@ static const struct export_setting kube_settings[] = {
 	{"priority", "PriorityClass of the pods", ""},
 	{"pull-secret", "Secret with the registry's login", ""},
 	{"gpu-resource", "what a GPU is called, as nvidia.com/mig-1g.10gb", KUBE_GPU},
+	{"claim", "ResourceClaimTemplate of a node's GPUs (DRA), in place of gpu-resource", ""},
 	{"rdma-resource", "what an RDMA device is called", "rdma/hca_shared_devices_a"},
 	{"tolerate", "key of the taint of nodes with GPUs", "nvidia.com/gpu"},
 	{"node", "LABEL=VALUE that a node must have", ""},
@@ -114,6 +115,10 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 			err, ERROR_USAGE,
 			"--set user=%s: an MPIJob starts its ranks by sshd, which needs root in its container; take --launcher torchrun or env",
 			user);
+	if (*kube_value(k, "claim") && !k->wish->gpus_per_node)
+		return error_set(err, ERROR_USAGE,
+				 "--set claim=%s: the job has no GPUs; say how many with --gpus",
+				 kube_value(k, "claim"));
 	if (keep[strspn(keep, "0123456789")])
 		return error_set(err, ERROR_USAGE, "--set keep=%s: a number of seconds is needed",
 				 keep);
@@ -205,12 +210,23 @@ static const char kube_mpi_secret[] =
 	"export RINGUP_SECRET\n"
 	"exec \"$@\"\n";
 
+/* A report of ringup's worker is one text, which no tag may break. */
+static bool kube_has_tags(const struct export_wish *wish)
+{
+	enum launcher_place place = wish->job.launcher->place;
+	bool shares_log =
+		place == PLACE_NODE || (place == PLACE_MPI ? wish->world : wish->per_node) > 1;
+
+	return wish->is_followed && !wish->is_worker && shares_log;
+}
+
 static int kube_write_mpi(const struct kube *k, struct error *err)
 {
 	struct export_wish wish = *k->wish;
 	const struct launcher_node node = {.nodes = wish.nodes,
 					   .per_node = wish.per_node,
 					   .world = wish.world,
+					   .tags = kube_has_tags(&wish),
 					   .hostfile = "/etc/mpi/hostfile"};
 	struct words command = WORDS_INIT(wish.arena), env = WORDS_INIT(wish.arena),
 		     own = WORDS_INIT(wish.arena);
@@ -255,6 +271,7 @@ static int kube_fill_node(const struct kube *k, const char *rank, const char *ad
 	const struct launcher_node node = {.nodes = wish->nodes,
 					   .per_node = wish->per_node,
 					   .world = wish->world,
+					   .tags = kube_has_tags(wish),
 					   .id = k->name,
 					   .rank = rank,
 					   .address = address,

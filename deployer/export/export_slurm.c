@@ -10,15 +10,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int slurm_write(const struct export_wish *wish, struct export_files *files,
+/* What the job says itself; what the person sets counts more. */
+static void slurm_add_job(const struct export_wish *wish, struct words *settings)
+{
+	if (wish->job.timeout_s)
+		words_addf(settings, "time=%d", (wish->job.timeout_s + 59) / 60);
+	if (wish->retries)
+		words_add(settings, "requeue=yes");
+	words_add_all(settings, wish->settings); /* of two the later one counts */
+}
+
+static int slurm_write(const struct export_wish *given, struct export_files *files,
 		       struct error *err)
 {
 	extern const struct exporter exporter_slurm;
 	_cleanup_(str_release) struct str out = STR_INIT;
+	struct export_wish wish = *given;
+	struct words settings = WORDS_INIT(wish.arena);
 
-	if (slurm_script(&exporter_slurm, wish, NULL, &out, err) < 0)
+	slurm_add_job(&wish, &settings);
+	wish.settings = words_list(&settings);
+	if (slurm_script(&exporter_slurm, &wish, NULL, &out, err) < 0)
 		return -1;
-	export_add(wish, files, arena_printf(wish->arena, "%s.sbatch", wish->job.name), out.text);
+	export_add(&wish, files, arena_printf(wish.arena, "%s.sbatch", wish.job.name), out.text);
 	return 0;
 }
 
@@ -38,11 +52,8 @@ static void slurm_settle(struct export_wish *wish, const struct slurm_site *site
 	}
 	if (*site->mpi)
 		words_addf(&settings, "mpi=%s", site->mpi);
-	if (wish->job.timeout_s)
-		words_addf(&settings, "time=%d", (wish->job.timeout_s + 59) / 60);
-	if (wish->retries)
-		words_add(&settings, "requeue=yes");
-	words_add_all(&settings, wish->settings); /* of two the later one counts */
+	words_addf(&settings, "gpu-option=%s", site->gpus);
+	slurm_add_job(wish, &settings);
 	wish->settings = words_list(&settings);
 }
 
@@ -66,6 +77,11 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 		return error_set(
 			err, ERROR_USAGE,
 			"--set array is many jobs, and 'run' follows one; write the script with 'ringup export slurm --set array=...' and give it to sbatch");
+	if (*export_value(&exporter_slurm, wish, "output"))
+		return error_set(
+			err, ERROR_USAGE,
+			"--set output is for 'ringup export'; what a job prints that 'run' follows is in %s",
+			folder);
 	if (slurm_script(&exporter_slurm, wish, &follow, &out, err) < 0 ||
 	    file_write(path, out.text, out.length, 0600, err) < 0)
 		return -1;

@@ -134,6 +134,8 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 	kube_line(k, indent + 2, "seccompProfile: {type: RuntimeDefault}");
 }
 
+#define KUBE_CLAIM "gpus" /* what a pod calls its claim */
+
 /* Devices are counted in limits; a request is the same then. */
 static void kube_add_resources(const struct kube *k, int indent, const char *key,
 			       const struct kube_pod *pod)
@@ -142,18 +144,25 @@ static void kube_add_resources(const struct kube *k, int indent, const char *key
 	const char *memory = pod->is_rank ? kube_value(k, "memory") : "";
 	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
 
+	bool has_claim = pod->gpus && *kube_value(k, "claim");
+	int gpus = has_claim ? 0 : pod->gpus;
+
 	if (!*cpu && !*memory && !pod->gpus && !has_rdma)
 		return;
 	kube_line(k, indent, "%s:", key);
+	if (has_claim) {
+		kube_line(k, indent + 2, "claims:");
+		kube_item(k, indent + 4, "name", KUBE_CLAIM);
+	}
 	if (*cpu || *memory)
 		kube_line(k, indent + 2, "requests:");
 	kube_pair(k, indent + 4, "cpu", cpu);
 	kube_pair(k, indent + 4, "memory", memory);
-	if (pod->gpus || has_rdma || *memory)
+	if (gpus || has_rdma || *memory)
 		kube_line(k, indent + 2, "limits:");
 	kube_pair(k, indent + 4, "memory", memory);
-	if (pod->gpus)
-		kube_line(k, indent + 4, "%s: %d", kube_value(k, "gpu-resource"), pod->gpus);
+	if (gpus)
+		kube_line(k, indent + 4, "%s: %d", kube_value(k, "gpu-resource"), gpus);
 	if (has_rdma)
 		kube_line(k, indent + 4, "%s: 1", kube_value(k, "rdma-resource"));
 }
@@ -263,8 +272,8 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 	const char *const *products = export_products(k->wish);
 	const char *pool = kube_value(k, "node"), *taint = kube_value(k, "tolerate");
 	size_t length = strcspn(pool, "=");
-	bool has_product =
-		pod->gpus && *products && strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+	bool has_product = pod->gpus && *products && !*kube_value(k, "claim") &&
+			   strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
 	/* an image of two processors runs on both */
 	bool has_arch = k->wish->plan && !k->wish->plan->other;
 
@@ -339,6 +348,11 @@ void kube_add_template(const struct kube *k, int indent, const struct kube_pod *
 	if (*pull) {
 		kube_line(k, indent + 4, "imagePullSecrets:");
 		kube_item(k, indent + 6, "name", pull);
+	}
+	if (pod->gpus && *kube_value(k, "claim")) {
+		kube_line(k, indent + 4, "resourceClaims: # resource.k8s.io, Kubernetes 1.34");
+		kube_item(k, indent + 6, "name", KUBE_CLAIM);
+		kube_pair(k, indent + 8, "resourceClaimTemplateName", kube_value(k, "claim"));
 	}
 	kube_add_nodes(k, indent + 4, pod);
 	kube_add_container(k, indent + 4, pod);

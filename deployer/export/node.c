@@ -13,6 +13,21 @@ static const char node_begin[] = "failed=$(mktemp)\n"
 				 "export LOCAL_RANK=0 RANK\n"
 				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
 				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n";
+/*
+ * The same with each rank's number before its lines (scheduler/rank_tag.h). Who writes them does not end with the ranks, and
+ * has a second for the last ones; it is not waited for, since a process that a rank has left may hold the pipe.
+ */
+static const char node_end_tagged[] =
+	"  if [ \"$RANK\" -lt \"$WORLD_SIZE\" ]; then\n"
+	"    pipe=$failed.$LOCAL_RANK && mkfifo \"$pipe\"\n"
+	"    (trap \"\" TERM; exec sed -u \"s/^/[default$LOCAL_RANK]:/\" <\"$pipe\") &\n"
+	"    { \"$@\" >\"$pipe\" 2>&1 || { echo $? >\"$failed\"; sleep 1; kill $$; }; } &\n"
+	"    ranks=\"$ranks $!\"\n"
+	"  fi\n"
+	"  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
+	"done\n"
+	"wait $ranks\n"
+	"sleep 1\n";
 static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
 			       "    { \"$@\" || { echo $? >\"$failed\"; kill $$; }; } &\n"
 			       "  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
@@ -20,7 +35,7 @@ static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
 			       "wait\n";
 
 /* With --gpus a rank sees those of its own, as with `ringup run`. */
-static const char *node_script(const struct export_wish *wish)
+static const char *node_script(const struct export_wish *wish, bool tags)
 {
 	int gpus = wish->gpus_per_node ? wish->job.gpus : 0;
 	const char *own = "";
@@ -31,7 +46,8 @@ static const char *node_script(const struct export_wish *wish)
 			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
 			"  export CUDA_VISIBLE_DEVICES\n",
 			gpus, gpus, gpus - 1);
-	return export_text(wish, arena_printf(wish->arena, "%s%s%s", node_begin, own, node_end));
+	return export_text(wish, arena_printf(wish->arena, "%s%s%s%s", tags ? "ranks=\n" : "",
+					      node_begin, own, tags ? node_end_tagged : node_end));
 }
 
 static void node_add_place(const struct launcher_node *node, struct words *env)
@@ -57,6 +73,22 @@ static int node_cannot(const struct export_wish *wish, struct error *err)
 	return -1;
 }
 
+/* The same for a rank of mpirun, which knows its number on its node from Open MPI or MPICH. */
+static const char *node_own_gpus(const struct export_wish *wish)
+{
+	int gpus = wish->job.gpus;
+
+	return export_text(
+		wish,
+		arena_printf(
+			wish->arena,
+			"local=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}}\n"
+			"CUDA_VISIBLE_DEVICES=$(seq -s , $((local * %d)) $((local * %d + %d)))\n"
+			"export CUDA_VISIBLE_DEVICES\n"
+			"exec \"$@\"\n",
+			gpus, gpus, gpus - 1));
+}
+
 /* Words of a launcher that starts the ranks of a node itself: as many on each. */
 static int node_add_launcher(const struct export_wish *wish, const struct launcher_node *node,
 			     struct words *command, struct words *env, struct error *err)
@@ -70,6 +102,13 @@ static int node_add_launcher(const struct export_wish *wish, const struct launch
 			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
 			node->world, node->nodes, node->per_node, launcher->name);
 	job.command = export_words(wish, job.command);
+	if (launcher->place == PLACE_MPI && wish->gpus_per_node && job.gpus && !wish->is_worker) {
+		struct words own = WORDS_INIT(wish->arena);
+
+		words_add_all(&own, WORDS("/bin/sh", "-c", node_own_gpus(wish), "rank"));
+		words_add_all(&own, job.command);
+		job.command = words_list(&own);
+	}
 	return launcher->node_words(&job, node, command, env, err);
 }
 
@@ -85,7 +124,8 @@ int export_node(const struct export_wish *wish, const struct launcher_node *node
 	if (launcher->place == PLACE_RANK) {
 		node_add_place(node, env);
 		if (node->per_node > 1)
-			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish), "ranks"));
+			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish, node->tags),
+						     "ranks"));
 	}
 	words_add_all(command, export_words(wish, wish->job.command));
 	return 0;

@@ -51,16 +51,26 @@ static bool versions_is_python(const char *word)
 }
 
 /* The Python that runs the command: one of its words, or a word of the line that a shell gets. "" */
-static const char *versions_python(const struct job_plan *plan)
+static const char *versions_python(const struct job_options *options, struct arena *arena)
 {
-	for (const char *const *word = plan->options->command; *word; word++) {
-		char *rest = arena_strdup(plan->arena, *word), *part;
+	for (const char *const *word = options->command; *word; word++) {
+		char *rest = arena_strdup(arena, *word), *part;
 
 		while ((part = strsep(&rest, " \t\n;&|()")))
 			if (versions_is_python(part))
 				return part;
 	}
-	return plan->options->launcher->trains ? "python3" : "";
+	return options->launcher->trains ? "python3" : "";
+}
+
+int job_versions_words(const struct job_options *options, int gpus, struct words *words,
+		       struct error *err)
+{
+	return remote_script("versions",
+			     WORDS(versions_python(options, words->arena),
+				   options->launcher->spawns ? "mpi" : "",
+				   arena_printf(words->arena, "%d", gpus)),
+			     words, err);
 }
 
 int job_versions_ask(const struct job_versions *versions, const struct job_host *host,
@@ -71,10 +81,7 @@ int job_versions_ask(const struct job_versions *versions, const struct job_host 
 
 	if (!versions_is_asked(plan))
 		return 0;
-	if (remote_script("versions",
-			  WORDS(versions_python(plan), plan->options->launcher->spawns ? "mpi" : "",
-				arena_printf(plan->arena, "%d", host->gpus)),
-			  &words, err) < 0)
+	if (job_versions_words(plan->options, host->gpus, &words, err) < 0)
 		return -1;
 	job_say(out, "task", JOB_LABEL_VERSIONS);
 	for (size_t i = 0; i < words.count; i++)

@@ -20,6 +20,13 @@ struct job_versions;
 /* The plan, which is spread, must live as long. Lives in its arena. */
 struct job_versions *job_versions_new(const struct job_plan *plan);
 
+/*
+ * Adds the words that print what a host has, in lines NAME=VERSION: of the Python that the command names, of MPI where
+ * the launcher has one, and of NCCL where the host gives GPUs.
+ */
+int job_versions_words(const struct job_options *options, int gpus, struct words *words,
+		       struct error *err);
+
 /* Adds the task that asks a host to what the host is told. Nothing where no answer is needed. */
 int job_versions_ask(const struct job_versions *versions, const struct job_host *host,
 		     struct str *out, struct error *err);

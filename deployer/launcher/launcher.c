@@ -89,6 +89,14 @@ int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 	return wish->has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
+bool launcher_starts_nodes(const char *name)
+{
+	for (const struct launcher *const *l = launchers; *l; l++)
+		if (strcmp((*l)->name, name) == 0)
+			return (*l)->place == PLACE_NODE;
+	return false;
+}
+
 bool launcher_has_words(const char *const *command)
 {
 	for (const struct launcher *const *l = launchers; *l; l++)

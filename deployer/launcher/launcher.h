@@ -63,6 +63,7 @@ struct launcher_node {
 	const char *rank;	    /* of the node: 0, 1 and so on */
 	const char *address, *port; /* where the ranks meet, on node 0 */
 	const char *hostfile;	    /* for mpirun; NULL: all ranks are here */
+	bool tags; /* ranks whose lines come together have their numbers before them (scheduler/rank_tag.h) */
 };
 
 struct launcher {
@@ -122,6 +123,9 @@ struct launcher_wish {
 /* The same for jobs. For "auto" the command decides, or else the stack, or else the rank. */
 int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err);
+
+/* Whether the launcher of that name, as a job's record has it, starts a node's ranks itself where an engine starts it. */
+bool launcher_starts_nodes(const char *name);
 
 /* Whether some launcher knows the command as its own words, as `auto` does. */
 bool launcher_has_words(const char *const *command);

@@ -98,7 +98,8 @@ static int accelerate_node_words(const struct job_options *job, const struct lau
 	const char *const *options = job->command + (is_own ? 2 : 0);
 	struct error ignored = {0};
 
-	(void)env;
+	if (node->tags)
+		words_add_all(env, WORDS("PET_REDIRECTS=1", "PET_TEE=1"));
 	if (is_own && own_words_check(options, accelerate_taken, "accelerate", err) < 0)
 		return -1;
 	words_add_all(words, WORDS(is_own ? job->command[0] : "accelerate", "launch"));

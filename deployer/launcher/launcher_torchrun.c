@@ -86,7 +86,9 @@ static int torchrun_node_words(const struct job_options *job, const struct launc
 {
 	bool is_own = own_words_begin(job->command, torchrun_command);
 
-	(void)env;
+	/* the torch of torchrun_add needs them, too; variables, for a runtime that has the options itself */
+	if (node->tags)
+		words_add_all(env, WORDS("PET_REDIRECTS=1", "PET_TEE=1"));
 	if (is_own && own_words_check(job->command + 1, torchrun_taken, "torchrun", err) < 0)
 		return -1;
 	words_add(words, is_own ? job->command[0] : "torchrun");

@@ -92,7 +92,8 @@ int mpirun_node_words(const struct job_options *job, const struct launcher_node 
 	(void)err;
 	words_add(words, "mpirun");
 	if (!job->lock || plan_choice(job->lock, "openmpi"))
-		words_add(words, "--allow-run-as-root");
+		words_add_all(words, node->tags ? WORDS("--allow-run-as-root", "--tag-output")
+						: WORDS("--allow-run-as-root"));
 	if (node->hostfile)
 		words_add_all(words, WORDS("--hostfile", node->hostfile));
 	words_add(words, "-np");

@@ -5,8 +5,10 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/secret.h"
+#include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/kubectl.h"
 #include "deployer/scheduler/kubernetes_text.h"
+#include "deployer/scheduler/rank_tag.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -490,10 +492,18 @@ static const char *const *kubernetes_first(const struct job_record *record, stru
 	return NULL;
 }
 
+/* Pods with several ranks, and an MPIJob's launcher, say of each line whose it is. */
+static bool kubernetes_has_tags(const struct job_record *record)
+{
+	return launcher_starts_nodes(record->launcher) ||
+	       (record->ranks > 1 &&
+		(record->ranks != record->hosts || starts_with(record->id, "mpijob/")));
+}
+
 static bool kubernetes_read(const struct job_record *record, int raw, const char *line,
 			    struct arena *arena, struct scheduler_line *out)
 {
-	const char *slash = strchr(record->id, '/'), *pod;
+	const char *slash = strchr(record->id, '/'), *pod, *text;
 	size_t digits = strspn(line, "0123456789");
 
 	if (raw == RAW_PLACED) {
@@ -506,6 +516,11 @@ static bool kubernetes_read(const struct job_record *record, int raw, const char
 		return false;
 	out->of.task = kubernetes_task(
 		arena_strndup(arena, record->id, (size_t)(slash - record->id)), slash + 1, pod);
+	if (kubernetes_has_tags(record) &&
+	    (text = rank_tag(out->text, &out->rank, &out->is_rank_of_node)))
+		out->text = text;
+	else
+		out->rank = -1;
 	return true;
 }
 

@@ -87,13 +87,13 @@ static void scheduled_place(struct scheduled *s, int task, const char *host)
 		s->hosts[task] = arena_strdup(s->arena, host);
 }
 
-static void scheduled_print(struct scheduled *s, int task, bool is_error, char *text)
+static void scheduled_print(struct scheduled *s, int task, int rank, bool is_error, char *text)
 {
 	char label[16] = "t0";
 	const char *host = task < 0 ? s->record->scheduler : scheduled_host(s, task);
 
-	if (task >= 0 && !s->starts_nodes && task < s->record->ranks)
-		snprintf(label, sizeof(label), "%d", task);
+	if (rank >= 0 && rank < s->record->ranks)
+		snprintf(label, sizeof(label), "%d", rank);
 	job_output_add(&s->output,
 		       &(struct job_event){.kind = JOB_EVENT_OUTPUT,
 					   .label = label,
@@ -101,7 +101,7 @@ static void scheduled_print(struct scheduled *s, int task, bool is_error, char *
 					   .is_error = is_error,
 					   .is_whole = true},
 		       host);
-	job_verdict_feed(&s->verdict, host, *label == 't' ? -1 : task, text);
+	job_verdict_feed(&s->verdict, host, *label == 't' ? -1 : rank, text);
 }
 
 /* Seconds, then a fraction of as many digits as its writer likes. */
@@ -134,10 +134,20 @@ static bool scheduled_is_new(struct scheduled *s, int task, const char *stamp)
 	return true;
 }
 
+/* The last node may have fewer ranks. */
+static int scheduled_per_node(const struct scheduled *s)
+{
+	int nodes = s->record->hosts > 0 ? s->record->hosts : 1;
+
+	return (s->record->ranks + nodes - 1) / nodes;
+}
+
 static void scheduled_take_line(struct scheduled *s, int kind, const char *line)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct scheduler_line l = {.of = {.task = -1, .host = ""}, .text = line, .stamp = ""};
+	struct scheduler_line l = {
+		.of = {.task = -1, .host = ""}, .rank = -1, .text = line, .stamp = ""};
+	int task, rank;
 
 	if (!s->scheduler->read(s->record, kind, line, &arena, &l) ||
 	    !scheduled_is_new(s, l.of.task, l.stamp))
@@ -151,8 +161,11 @@ static void scheduled_take_line(struct scheduled *s, int kind, const char *line)
 		s->failures[s->failure_count] = l.of;
 		s->failures[s->failure_count++].host = arena_strdup(s->arena, l.of.host);
 	}
-	scheduled_print(s, l.kind == SCHEDULER_TEXT ? l.of.task : -1, l.is_error,
-			arena_strdup(&arena, l.text));
+	task = l.kind == SCHEDULER_TEXT ? l.of.task : -1;
+	rank = !s->starts_nodes ? task : -1;
+	if (l.rank >= 0 && !(l.is_rank_of_node && task < 0))
+		rank = l.rank + (l.is_rank_of_node ? task * scheduled_per_node(s) : 0);
+	scheduled_print(s, task, rank, l.is_error, arena_strdup(&arena, l.text));
 }
 
 /* Reads what is new in a file. Whether there was anything. */

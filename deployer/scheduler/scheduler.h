@@ -54,6 +54,9 @@ struct scheduler_line {
 	bool is_error;
 	struct scheduler_failure of;
 	const char *text;
+	/* The rank of a line whose task has several; -1: nobody knows. It is of all ranks, or of those of the task's node. */
+	int rank;
+	bool is_rank_of_node;
 	/* when it was printed, as "2026-11-25T12:00:00.000000001Z": one that was read before comes once only; "" */
 	const char *stamp;
 };

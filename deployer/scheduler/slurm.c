@@ -3,6 +3,7 @@
 
 #include "core/proc.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/scheduler/rank_tag.h"
 #include "deployer/scheduler/slurm_text.h"
 
 #include <stdlib.h>
@@ -46,13 +47,15 @@ int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 	const char *help, *mpi, *version;
 	int ignored;
 
-	*site = (struct slurm_site){.version = "", .container = "none", .mpi = ""};
+	*site = (struct slurm_site){.version = "", .container = "none", .mpi = "", .gpus = ""};
 	if (slurm_run(WORDS("sbatch", "--version"), NULL, arena, &version, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--help"), NULL, arena, &help, NULL, err) < 0 ||
 	    slurm_run(WORDS("srun", "--mpi=list"), NULL, arena, &mpi, &ignored, err) < 0)
 		return -1;
 	version += strcspn(version, "0123456789");
 	site->version = arena_strndup(arena, version, strcspn(version, " \n"));
+	/* Slurm 19.05 and newer */
+	site->gpus = strstr(help, "--gpus-per-node") ? "gpus-per-node" : "gres";
 	if (strstr(help, "--container-image"))
 		site->container = "pyxis";
 	else if (proc_exists("apptainer"))
@@ -357,6 +360,11 @@ static int slurm_ask(const struct job_record *record, struct arena *arena,
 	return 0;
 }
 
+static bool slurm_starts_nodes(const struct job_record *record)
+{
+	return launcher_starts_nodes(record->launcher);
+}
+
 /* The files of slurm_script. */
 enum { RAW_PLACED, RAW_OUT, RAW_ERR, RAW_BATCH };
 
@@ -367,7 +375,6 @@ static bool slurm_read(const struct job_record *record, int raw, const char *lin
 	const char *text;
 	int task;
 
-	(void)record;
 	out->is_error = raw != RAW_OUT;
 	if (raw != RAW_BATCH && (text = slurm_labelled(line, &task))) {
 		out->of.task = task;
@@ -376,6 +383,11 @@ static bool slurm_read(const struct job_record *record, int raw, const char *lin
 			out->of.host = arena_strdup(arena, text);
 		}
 		out->text = text;
+		if (raw == RAW_OUT && slurm_starts_nodes(record) &&
+		    (text = rank_tag(text, &out->rank, &out->is_rank_of_node)))
+			out->text = text;
+		else
+			out->rank = -1;
 		return true;
 	}
 	out->is_error = true;
@@ -384,16 +396,6 @@ static bool slurm_read(const struct job_record *record, int raw, const char *lin
 		out->of = failure;
 	}
 	return true;
-}
-
-static bool slurm_starts_nodes(const struct job_record *record)
-{
-	const struct launcher *launcher;
-	struct error ignored = {0};
-	const struct launcher_wish wish = {.command = WORDS("-")};
-
-	return launcher_find_for_job(record->launcher, &wish, &launcher, &ignored) == 0 &&
-	       launcher->place == PLACE_NODE;
 }
 
 const struct scheduler scheduler_slurm = {

@@ -3,6 +3,7 @@
 
 #include "core/quote.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/scheduler/slurm_stack.h"
 
 #include <string.h>
 
@@ -21,9 +22,18 @@ const struct export_setting slurm_settings[] = {
 	{"reservation", "nodes that are kept for somebody", ""},
 	{"time", "limit, as 30 (minutes) or 2-12:00:00", ""},
 	{"mem", "memory of each node, as 64G; 0 is all", ""},
+	{"cpus-per-task", "CPUs of a rank, or of a node's torchrun; Slurm gives one", ""},
 	{"constraint", "features of the nodes", ""},
+	{"nodelist", "nodes that it must have", ""},
+	{"exclude", "nodes that it must not have", ""},
+	{"gpu-type", "product, as the nodes' Gres names it: h100", ""},
+	{"gpu-option", "how GPUs are asked for: gpus-per-node or gres", "gpus-per-node"},
 	{"exclusive", "yes: no other job on the nodes", ""},
 	{"array", "start it so often, as 0-9", ""},
+	{"dependency", "jobs before it, as afterok:123", ""},
+	{"output", "file of what it prints, as logs/%x-%j.out", ""},
+	{"mail-type", "when to write: END,FAIL", ""},
+	{"mail-user", "to whom", ""},
 	{"signal", "before the limit, for a checkpoint: TERM@60", ""},
 	{"requeue", "yes: start it again when a node fails", ""},
 	{"interface", "network interface for NCCL and Gloo, as ib0", ""},
@@ -60,7 +70,7 @@ bool slurm_script_starts_nodes(const struct export_wish *wish)
 static int script_check_settings(const struct script *s, struct error *err)
 {
 	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,@%/+=*&|^[]()-";
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,@%/+=*&|^[]()?-";
 
 	for (const char *const *pair = s->wish->settings; *pair; pair++)
 		if ((*pair)[strspn(*pair, allowed)])
@@ -71,6 +81,11 @@ static int script_check_settings(const struct script *s, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "--set container=%s: there are auto, pyxis, apptainer and none",
 				 s->container);
+	if (!strstr(" gpus-per-node gres ",
+		    arena_printf(s->wish->arena, " %s ", script_setting(s, "gpu-option"))))
+		return error_set(err, ERROR_USAGE,
+				 "--set gpu-option=%s: there are gpus-per-node and gres",
+				 script_setting(s, "gpu-option"));
 	if (strcmp(s->container, "none") != 0 && !*s->wish->image)
 		return error_set(
 			err, ERROR_USAGE,
@@ -126,10 +141,24 @@ static void script_add_file(const struct script *s, const char *option, const ch
 					script_pattern(s, s->follow->folder), name));
 }
 
+/* Slurm before 19.05 knows --gres alone. */
+static void script_add_gpus(const struct script *s)
+{
+	const char *type = script_setting(s, "gpu-type");
+	bool is_gres = strcmp(script_setting(s, "gpu-option"), "gres") == 0;
+
+	if (s->wish->gpus_per_node)
+		str_addf(s->out, "#SBATCH --%s%s%s%d\n",
+			 is_gres ? "gres=gpu:" : "gpus-per-node=", type, *type ? ":" : "",
+			 s->wish->gpus_per_node);
+}
+
 static void script_add_head(const struct script *s)
 {
-	static const char *const own[] = {"partition", "account",    "qos",   "reservation", "time",
-					  "mem",       "constraint", "array", "signal"};
+	static const char *const own[] = {"partition",	"account", "qos",	    "reservation",
+					  "time",	"mem",	   "cpus-per-task", "constraint",
+					  "nodelist",	"exclude", "array",	    "signal",
+					  "dependency", "output",  "mail-type",	    "mail-user"};
 	const struct export_wish *wish = s->wish;
 
 	str_addf(
@@ -145,8 +174,7 @@ static void script_add_head(const struct script *s)
 			 slurm_script_starts_nodes(wish) ? 1 : wish->per_node);
 	else
 		str_addf(s->out, "#SBATCH --ntasks=%d\n", wish->world);
-	if (wish->gpus_per_node)
-		str_addf(s->out, "#SBATCH --gpus-per-node=%d\n", wish->gpus_per_node);
+	script_add_gpus(s);
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		script_add_option(s, own[i]);
 	if (script_says(s, "exclusive"))
@@ -163,8 +191,12 @@ static void script_add_head(const struct script *s)
 static void script_add_env(const struct script *s)
 {
 	const char *interface = script_setting(s, "interface");
+	const char *cpus = script_setting(s, "cpus-per-task");
 	const char *const *pairs = export_env(s->wish);
 
+	/* since Slurm 22.05 srun does not take it from sbatch (its release notes) */
+	if (*cpus)
+		str_addf(s->out, "export SRUN_CPUS_PER_TASK=%s\n", cpus);
 	if (*interface)
 		str_addf(s->out, "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s\n", interface,
 			 interface);
@@ -344,6 +376,28 @@ static void script_add_marked(struct str *out, const char *word)
 	str_add(out, "\"");
 }
 
+/*
+ * A rank takes its own from those that Slurm gave the node. With --gpus-per-task Slurm would forbid it the others, and
+ * NCCL and MPI could not copy between them directly. Sources: github.com/NVIDIA/nccl, issue 1066; NVIDIA/pyxis, 73;
+ * open-mpi/ompi, 11949.
+ */
+static void script_add_own_gpus(const struct script *s)
+{
+	int gpus = s->wish->gpus_per_node ? s->wish->job.gpus : 0;
+
+	if (!gpus)
+		return;
+	str_addf(
+		s->out,
+		"\tIFS=, read -ra given <<<\"${CUDA_VISIBLE_DEVICES:-}\"\n"
+		"\tif ((${#given[@]} < (SLURM_LOCALID + 1) * %d)); then\n"
+		"\t\techo \"rank $SLURM_PROCID on $SLURMD_NODENAME is to have %d GPUs of its own, and Slurm gave its node these: ${CUDA_VISIBLE_DEVICES:-none}\" >&2\n"
+		"\t\texit 1\n"
+		"\tfi\n"
+		"\texport CUDA_VISIBLE_DEVICES=$(IFS=,; echo \"${given[*]:SLURM_LOCALID * %d:%d}\")\n",
+		gpus, gpus, gpus, gpus);
+}
+
 /* What each task of the step runs. */
 static int script_add_task(const struct script *s, struct error *err)
 {
@@ -354,12 +408,13 @@ static int script_add_task(const struct script *s, struct error *err)
 	const struct launcher_node node = {.nodes = wish->nodes,
 					   .per_node = wish->per_node,
 					   .world = wish->world,
+					   .tags = s->follow != NULL,
 					   .id = MARK_ID,
 					   .rank = MARK_RANK,
 					   .address = MARK_ADDRESS,
 					   .port = MARK_PORT};
 
-	if (launcher->place == PLACE_MPI) {
+	if (launcher->place == PLACE_MPI && !(wish->gpus_per_node && wish->job.gpus)) {
 		str_add(s->out, " ");
 		quote_words(s->out, wish->job.command);
 		return 0;
@@ -367,7 +422,11 @@ static int script_add_task(const struct script *s, struct error *err)
 	if (launcher->place == PLACE_NODE) {
 		if (launcher->node_words(&wish->job, &node, &words, &env, err) < 0)
 			return -1;
-		str_add(&inner, "exec");
+		str_add(&inner, env.count ? "exec env" : "exec");
+		for (size_t i = 0; i < env.count; i++) {
+			str_add(&inner, " ");
+			script_add_marked(&inner, env.list[i]);
+		}
 		for (size_t i = 0; i < words.count; i++) {
 			str_add(&inner, " ");
 			script_add_marked(&inner, words.list[i]);
@@ -376,11 +435,14 @@ static int script_add_task(const struct script *s, struct error *err)
 		quote_word(s->out, inner.text);
 		return 0;
 	}
-	str_add(s->out,
-		" bash -c '\n"
-		"\texport RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n"
-		"\texport NODE_RANK=$SLURM_NODEID");
-	str_addf(s->out, " LOCAL_WORLD_SIZE=%d\n", wish->per_node);
+	str_add(s->out, " bash -c '\n");
+	script_add_own_gpus(s);
+	if (launcher->place != PLACE_MPI)
+		str_addf(
+			s->out,
+			"\texport RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n"
+			"\texport NODE_RANK=$SLURM_NODEID LOCAL_WORLD_SIZE=%d\n",
+			wish->per_node);
 	if (launcher->place == PLACE_ROLES)
 		str_add(s->out,
 			"\texport TF_CONFIG=\"{\\\"cluster\\\":{\\\"worker\\\":[$workers]},"
@@ -416,13 +478,13 @@ static int script_add_steps(const struct script *s, struct error *err)
 		"srun --label --kill-on-bad-exit=1");
 	if (s->follow)
 		script_add_file(s, " --open-mode=append --output=", "placed.log");
+	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n", where);
+	if (strcmp(s->container, "none") == 0 && slurm_stack_add(wish, where, s->out, err) < 0)
+		return -1;
 	/* the worker's ranks end by themselves when one is lost, and rank 0 has a report to write */
-	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n\nsrun --kill-on-bad-exit=%d",
-		 where, !wish->is_worker);
+	str_addf(s->out, "\nsrun --kill-on-bad-exit=%d", !wish->is_worker);
 	if (wish->job.launcher->place == PLACE_MPI)
 		str_addf(s->out, " --mpi=%s", script_setting(s, "mpi"));
-	if (wish->job.gpus && !slurm_script_starts_nodes(wish))
-		str_addf(s->out, " --gpus-per-task=%d", wish->job.gpus);
 	if (s->follow) {
 		script_add_file(s, " --label --open-mode=append --output=", "out.log");
 		script_add_file(s, " --error=", "err.log");

@@ -58,9 +58,11 @@ kubernetes() {
 }
 
 @test "Kubernetes on CPUs: an Indexed Job, an MPIJob, a PyTorchJob, a TFJob, and ringup's worker in two of them" {
+	echo 'accelerator: cpu' >>cluster.yaml
 	kubernetes plain.yaml plain
 	kubernetes mpi.yaml ring
 	kubernetes torch.yaml torch
+	grep -q 'the stack is for CPUs: no rank gets the GPUs of its own (1)' ../err
 	kubernetes tf.yaml parts
 	kubernetes bench.yaml
 	kubernetes bench-mpi.yaml --launcher mpirun
@@ -77,11 +79,28 @@ kubernetes() {
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
 		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
+	kubernetes claim.yaml --set claim=eight-h100 ring
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set claim=eight-h100 torch
+	says 2 "trainjob has no place for it"
+	# of 2 GPUs for each rank of mpirun the fourth has the last two
+	apart ringup export kubernetes --image "$IMAGE" --launcher mpirun --gpus 2 --ppn 4 --nodes 2 -- printenv CUDA_VISIBLE_DEVICES
+	mapfile -d '' -t words < <(python3 -c 'import yaml
+job = list(yaml.safe_load_all(open("../out")))[-1]
+words = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"]
+print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", end="\0")')
+	[ "$(OMPI_COMM_WORLD_LOCAL_RANK=3 "${words[@]}")" = 6,7 ]
 	apart ringup export kubernetes --image "$IMAGE" --set queue=team torch
 	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
 }
 
 @test "Compose: all ranks of a job in one container" {
+	# whoever asks for GPUs gets them, also where nobody has probed
+	apart ringup export compose --image "$IMAGE" torch
+	grep -q 'count: 8' ../out
+	sed 's/^container:/&\n  gpus: none/' cluster.yaml >none.yaml
+	apart ringup -f none.yaml export compose --image "$IMAGE" torch
+	says 2 "container.gpus is none, and each rank is to have GPUs of its own (1)"
+	echo 'accelerator: cpu' >>cluster.yaml
 	for job in plain ring torch; do
 		apart ringup export compose --image "$IMAGE" "$job"
 		[ "$status" -eq 0 ]

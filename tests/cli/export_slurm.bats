@@ -18,7 +18,7 @@ setup() {
 		  volumes: ["/data:/data:ro"]
 		jobs:
 		  plain: {command: [python3, train.py, "a 'b' $C"], ppn: 2, env: {FLAG: "on"}, workdir: /work}
-		  ring: {command: "python3 ring.py && date", launcher: mpirun, ppn: 8}
+		  ring: {command: "python3 ring.py && date", launcher: mpirun, ppn: 8, limit: 3601, retries: 2}
 		  torch: {command: "torchrun train.py --epochs 3", ppn: 8}
 		  tf: {command: [python3, mwms.py], launcher: tf, n: 3, ppn: 2}
 		  parts: {command: [python3, ps.py], launcher: tf, ppn: 2, roles: "chief=1,worker=2,ps=1"}
@@ -59,6 +59,17 @@ script() {
 	[[ $output == *"cannot stand in an option of sbatch"* ]]
 	run -2 ringup export slurm -n 3 --nodes 2 torch
 	[[ $output == *"as many on every node"* ]]
+}
+
+@test "the ranks of one pod say whose each line is, where the job is followed" {
+	run ringup run --on kubernetes --dry-run --launcher torchrun -n 4 --nodes 2 -- train.py
+	[[ $output == *PET_TEE* ]]
+	run ringup run --on kubernetes --dry-run --kind job -n 4 --nodes 2 -- ./train
+	[[ $output == *"[default\$LOCAL_RANK]:"* ]]
+	run ringup run --on kubernetes --dry-run --launcher mpirun -n 4 --nodes 2 -- ./train
+	[[ $output == *--tag-output* ]]
+	run ringup export kubernetes --image "$IMAGE" --launcher mpirun -n 4 --nodes 2 -- ./train
+	[[ $output != *--tag-output* ]]
 }
 
 @test "run --on slurm --dry-run prints the script, and without Slurm's commands nothing runs" {

@@ -9,6 +9,13 @@ EXAMPLES=$(realpath "$BATS_TEST_DIRNAME/../../examples")
 EPOCHS=10 # enough for an accuracy of 0.896
 FRAMEWORKS_CACHE=${FRAMEWORKS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ringup/frameworks}
 
+# What is on a machine without containers: the script's environment has TensorFlow and Horovod, and a job's rank does not
+# have that environment as a login has.
+VENV=/opt/ringup/venv/bin
+export PYTHON=$VENV/python
+# shellcheck disable=SC2034 # for the files
+HOROVOD=(-e "PATH=$VENV:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+
 # The images have a cache of their own, which stays; the lab's standard one is not used.
 seed_fill() {
 	mkdir -p "$FRAMEWORKS_CACHE"
@@ -37,6 +44,39 @@ containers_up() {
 	note "lab and image up: $((SECONDS - begin)) s"
 }
 
+# machine_cluster: the lab's cluster.yaml becomes one of hosts without containers.
+machine_cluster() {
+	sed -i -E 's|^stack:.*|stack: ["tensorflow==2.13.1", horovod, openmpi, "os==debian12"]|; s|^container:.*|container: {engine: none}|
+		/^(image|registry):/d' cluster.yaml
+}
+
+# machine_make: a root file system with the cluster's stack and Debian's PyTorch, $MACHINE, from the cache when its script
+# and its maker are the same.
+machine_make() {
+	ringup recipe --format script >script
+	MACHINE=$FRAMEWORKS_CACHE/machine-$(cat script "$BATS_TEST_DIRNAME/machine.sh" | sha256sum | cut -c1-12)
+	exec {MAKING}>"$FRAMEWORKS_CACHE/machine.lock"
+	flock $MAKING
+	[ -d "$MACHINE" ] || machine_build || return
+	exec {MAKING}>&-
+}
+
+machine_build() {
+	local base
+	rm -rf --one-file-system "$FRAMEWORKS_CACHE"/machine-*/
+	base=$(find "$FRAMEWORKS_CACHE" -name 'ringup-base-debian12-*.tar' | head -n 1)
+	if [ -z "$base" ]; then
+		base=$FRAMEWORKS_CACHE/base.tar
+		"$EXAMPLES/../images/base/debian.sh" bookworm "$base" "$(sed -n 's/^  apt: "\(.*\)"$/\1/p' cluster.yaml)"
+	fi
+	mkdir -p "$FRAMEWORKS_CACHE/wheels"
+	sh "$BATS_TEST_DIRNAME/machine.sh" "$base" script "$MACHINE.new" "$FRAMEWORKS_CACHE/wheels" >"$FRAMEWORKS_CACHE/machine.log" 2>&1 3>&- 4>&- || {
+		tail -n 50 "$FRAMEWORKS_CACHE/machine.log"
+		return 1
+	}
+	mv "$MACHINE.new" "$MACHINE"
+}
+
 # frameworks_end: 'lab down' removes cluster.yaml and its lock only as it wrote them.
 frameworks_end() {
 	mv "$LAB/lab.yaml" "$LAB/cluster.yaml"
@@ -48,11 +88,13 @@ note() {
 	echo "# ${BATS_TEST_FILENAME##*/}: $*" >&3
 }
 
+ON=() # where jobs run: on the hosts
+
 # job WORDS...: ringup run with the code, stdout in out and stderr in err; $status and $took (seconds)
 job() {
 	local begin=$SECONDS
 	status=0
-	timeout --kill-after=30 400 ringup run --sync code "$@" >out 2>err 3>&- 4>&- || status=$?
+	timeout --kill-after=30 400 ringup run "${ON[@]}" --sync code "$@" >out 2>err 3>&- 4>&- || status=$?
 	took=$((SECONDS - begin))
 	echo "ringup run $* -> $status after $took s"
 	cat out err

@@ -5,32 +5,8 @@
 
 load helper
 
-VENV=/opt/ringup/venv/bin # the one with TensorFlow and Horovod
-PYTHON=$VENV/python
-# the script's environment, which a login has and a job's rank has not
-HOROVOD=(-e "PATH=$VENV:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 # A chief, two workers and a parameter server.
 SERVER=(-n 4 --launcher tf --roles 'chief=1,worker=2,ps=1')
-
-# machine_make: a root file system for all hosts, $MACHINE, from the cache when its script and its maker are the same.
-machine_make() {
-	local base
-	ringup recipe --format script >script
-	MACHINE=$FRAMEWORKS_CACHE/machine-$(cat script "$BATS_TEST_DIRNAME/machine.sh" | sha256sum | cut -c1-12)
-	[ ! -d "$MACHINE" ] || return 0
-	rm -rf --one-file-system "$FRAMEWORKS_CACHE"/machine-*/
-	base=$(find "$FRAMEWORKS_CACHE" -name 'ringup-base-debian12-*.tar' | head -n 1)
-	if [ -z "$base" ]; then
-		base=$FRAMEWORKS_CACHE/base.tar
-		"$EXAMPLES/../images/base/debian.sh" bookworm "$base" "$(sed -n 's/^  apt: "\(.*\)"$/\1/p' cluster.yaml)"
-	fi
-	mkdir -p "$FRAMEWORKS_CACHE/wheels"
-	sh "$BATS_TEST_DIRNAME/machine.sh" "$base" script "$MACHINE.new" "$FRAMEWORKS_CACHE/wheels" >"$FRAMEWORKS_CACHE/machine.log" 2>&1 3>&- 4>&- || {
-		tail -n 50 "$FRAMEWORKS_CACHE/machine.log"
-		return 1
-	}
-	mv "$MACHINE.new" "$MACHINE"
-}
 
 # host_begin NODE: an sshd on port 2222 of the lab's host, which sees the machine's files as its own.
 host_begin() {
@@ -57,8 +33,8 @@ setup_file() {
 	frameworks_begin
 	ringup -q lab up --hosts 3 3>&- 4>&-
 	cp cluster.yaml lab.yaml
-	sed -i -E 's|^stack:.*|stack: ["tensorflow==2.13.1", horovod, openmpi, "os==debian12"]|; s|port: 22,|port: 2222,|; s|^container:.*|container: {engine: none}|
-		/^(image|registry):/d' cluster.yaml
+	machine_cluster
+	sed -i 's|port: 22,|port: 2222,|' cluster.yaml
 	machine_make
 	for name in $(hosts); do
 		host_begin "$name"

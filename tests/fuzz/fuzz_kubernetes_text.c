@@ -3,6 +3,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "deployer/scheduler/kubernetes_text.h"
+#include "deployer/scheduler/rank_tag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -14,7 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct scheduler_overview overview = {0};
 	struct error err = {0};
 	const char *pod, *stamp, *rest;
+	bool is_of_node;
+	int rank;
 
+	if ((rest = rank_tag(text, &rank, &is_of_node)))
+		fuzz_check(rest > text && rest <= text + strlen(text) && rank >= 0);
 	fuzz_check(strlen(kubernetes_complaint(text, &arena)) <= 2 * KUBERNETES_MESSAGE_BYTES);
 	if (kubernetes_log_line(text, &arena, &pod, &stamp, &rest))
 		fuzz_check(rest <= text + strlen(text) && kubernetes_task("job", "j", pod) >= -1);

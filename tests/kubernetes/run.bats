@@ -73,6 +73,43 @@ follow() {
 	has "[1 node02] hello from the second"
 }
 
+@test "the lines of ranks that share a pod, or come through mpirun, stand behind their ranks" {
+	local status=0 first second
+	ringup run --on kubernetes --kind jobset --launcher env --nodes 2 --ppn 2 --name many -- true >many.out 2>many.err 3>&- 4>&- &
+	FOLLOWER=$!
+	submitted many
+	first=$(object many)-node-0-0-abcde
+	second=$(object many)-node-0-1-abcde
+	pod many jobset.sigs.k8s.io/jobset-name "$first" node01
+	pod many jobset.sigs.k8s.io/jobset-name "$second" node02
+	prints "$first" 01 "[default1]:hello"
+	prints "$second" 02 "[default0]:there"
+	prints "$second" 03 "of the pod"
+	prints "$second" 04 "[default9]:of nobody"
+	pod_runs "$first"
+	pod_runs "$second"
+	kube_wait grep -q 'of nobody' many.out
+	grep -x '\[1 node01\] hello' many.out
+	grep -x '\[2 node02\] there' many.out
+	grep -x '\[node02\] of the pod' many.out
+	grep -x there .ringup/jobs/many/rank-2.log
+	pod_ends "$first" 0 Completed
+	pod_ends "$second" 0 Completed
+	job_is many Completed AllJobsCompleted
+	wait $FOLLOWER || status=$?
+	[ "$status" = 0 ]
+	ringup run -d --on kubernetes --launcher mpirun --nodes 1 --ppn 2 --name ranks -- true
+	first=$(object ranks)-launcher-abcde
+	pod ranks $LABEL "$first" node01
+	kubectl label pod "$first" training.kubeflow.org/job-role=launcher
+	prints "$first" 01 "[1,1]<stdout>:hello"
+	pod_ends "$first" 0 Completed
+	job_is ranks Succeeded MPIJobSucceeded
+	ringup wait ranks
+	run ringup logs --rank 1 ranks
+	[ "$output" = hello ]
+}
+
 @test "a rank that dies is named, and its status is the command's" {
 	local status=0
 	follow dies
@@ -209,6 +246,22 @@ interrupts() {
 	has "pytorchjob"
 	KUBECONFIG=$KUBE/nothing run -2 ringup run --on kubernetes train
 	has "kubectl has no current context"
+}
+
+@test "an Indexed Job's pods and their headless Service are accepted: of both this server knows all but completionMode" {
+	ringup export kubernetes --kind job --set pull-secret=login train >indexed.yaml
+	# the server drops what it does not know, and says no word of it without kubectl's own check
+	run --separate-stderr kubectl create --dry-run=server --validate=false -f indexed.yaml -o json
+	[ "$status" = 0 ]
+	[ "$(jq -c 'select(.kind == "Service") | [.spec.clusterIP, .spec.publishNotReadyAddresses]' <<<"$output")" = '["None",true]' ]
+	jq 'select(.kind == "Job") | .spec' <<<"$output" >spec.json
+	[ "$(jq -c '[.completions, .parallelism, .template.spec.subdomain, .template.spec.containers[0].resources]' spec.json)" = \
+		"$(python3 -c 'import json, yaml
+spec = [d for d in yaml.safe_load_all(open("indexed.yaml")) if d["kind"] == "Job"][0]["spec"]
+pod = spec["template"]["spec"]
+print(json.dumps([spec["completions"], spec["parallelism"], pod["subdomain"], pod["containers"][0].get("resources", {})], separators=(",", ":")))')" ]
+	grep -q 'completionMode: Indexed' indexed.yaml
+	! grep -q completionMode spec.json
 }
 
 @test "jobs of MPI and sets of Jobs are accepted, and no password stands in a file" {

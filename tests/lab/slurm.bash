@@ -52,7 +52,9 @@ slurm_write_config() {
 	cat >"$SLURM/gres.conf" <<-EOT
 		NodeName=node[01-02] Name=gpu Type=h100 File=$SLURM/gpu[0-1]
 	EOT
-	touch "$SLURM/gpu0" "$SLURM/gpu1"
+	# stand-ins for two GPUs: slurmd takes devices only
+	mknod "$SLURM/gpu0" c 1 3
+	mknod "$SLURM/gpu1" c 1 5
 }
 
 # Starts a program of the lab, and notes its process for slurm_end.
@@ -63,12 +65,17 @@ slurm_start() {
 }
 
 # slurm_node NAME: its slurmd; $SLURM/NAME.pid is its process. The plug-in for PMIx has files in $SLURM/run, with
-# the same names on all nodes, so each sees a folder of its own there.
+# the same names on all nodes, so each sees a folder of its own there. With $SLURM_MACHINE, a root file system of the same
+# distribution, a node has what is installed there besides what this machine has.
 slurm_node() {
 	mkdir -p "$SLURM/run-$1"
 	# shellcheck disable=SC2016 # expanded by the node's shell
-	slurm_start unshare --mount --propagation private sh -c 'mount --bind "$1-$2" "$1" && exec slurmd -D -N "$2"' \
-		node "$SLURM/run" "$1"
+	slurm_start unshare --mount --propagation private sh -c 'set -e
+		mount --bind "$1-$2" "$1"
+		for folder in ${3:+/usr /opt /etc/alternatives}; do
+			mount -t overlay -o "ro,lowerdir=$3$folder:$folder" overlay "$folder"
+		done
+		exec slurmd -D -N "$2"' node "$SLURM/run" "$1" "${SLURM_MACHINE:-}"
 	echo $! >"$SLURM/$1.pid"
 }
 

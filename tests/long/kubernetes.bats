@@ -68,6 +68,31 @@ pods() {
 	[ "$(grep -c '1234 /tmp rank [012] of 3 on [01], [0-9]' out)" -eq 3 ]
 }
 
+# followed WORD...: what `run --on kubernetes` would submit.
+followed() {
+	ringup -q run --on kubernetes --dry-run "$@" >job.yaml
+	status=0
+	inside node01 python3 "$BATS_TEST_DIRNAME/kubelet.py" "$LAB/job.yaml" >out 2>&1 || status=$?
+}
+
+@test "a job that is followed: each line of a pod with several ranks says whose it is" {
+	# shellcheck disable=SC2016 # for the pod's shell
+	followed --kind job -n 3 --nodes 2 --ppn 2 -- sh -c 'echo "rank $RANK"; echo "its end" >&2'
+	[ "$status" -eq 0 ]
+	grep -F '[default0]:rank 2' out
+	[ "$(grep -cF '[default0]:its end' out)" -eq 2 ]
+	[ "$(grep -cF '[default1]:' out)" -eq 2 ]
+	# the first that fails ends the pod with its status, and its last line is there
+	# shellcheck disable=SC2016
+	followed --kind job --nodes 2 --ppn 2 -- sh -c '[ $RANK = 3 ] || exec sleep 60; echo "no data"; exit 7'
+	[ "$status" -eq 7 ]
+	grep -F '[default1]:no data' out
+	# shellcheck disable=SC2016
+	followed --launcher mpirun --nodes 2 --ppn 2 -- sh -c 'echo "rank $OMPI_COMM_WORLD_RANK"'
+	[ "$status" -eq 0 ]
+	grep -F '[1,3]<stdout>:rank 3' out
+}
+
 @test "Compose: the worker's ranks pass in one container; a rank's status is the command's" {
 	ringup -q export compose -n 3 -o here >/dev/null
 	inside node01 docker-compose -f "$LAB/here/compose.yaml" config >out

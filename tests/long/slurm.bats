@@ -204,9 +204,93 @@ is_waiting() {
 	ringup -q run --on slurm train >slurm.out
 	[ "$(wc -l <ssh.out)" = 6 ]
 	diff <(sort ssh.out) <(sort slurm.out)
+	ringup export slurm train >train.sbatch
+	sbatch --wait --output=sbatch.out train.sbatch
+	diff <(sed 's/^\[[^]]*\] //' ssh.out | sort) <(grep '^rank' sbatch.out | sort)
 	ringup -q lab down 3>&- 4>&-
 	cd /
 	rm -rf "$here"
+}
+
+# own_gpus WORD...: a job of two ranks on each of two nodes, of which every rank has one of the node's two GPUs.
+own_gpus() {
+	# shellcheck disable=SC2016 # expanded by the rank
+	run --separate-stderr ringup run --on slurm --gpus 1 --nodes 2 --ppn 2 "$@" -- sh -c 'echo "gpu $CUDA_VISIBLE_DEVICES"'
+	[ "$status" = 0 ]
+	[ "$(sort <<<"$output")" = "[0 node01] gpu 0
+[1 node01] gpu 1
+[2 node02] gpu 0
+[3 node02] gpu 1" ]
+}
+
+@test "each rank has GPUs of its own among those that Slurm gives the node" {
+	own_gpus --name own
+	grep -x '#SBATCH --gpus-per-node=2' .ringup/jobs/own/job.sbatch
+	own_gpus --launcher mpirun --set gpu-type=h100
+	# the commands of a Slurm before 19.05 stand in: they do not list the option
+	mkdir old
+	# shellcheck disable=SC2016 # expanded by it
+	printf '#!/bin/sh\n[ "$1" = --help ] || exec %s "$@"\n%s --help | grep -v gpus-per-node\n' "$(command -v srun)" \
+		"$(command -v srun)" >old/srun
+	chmod +x old/srun
+	PATH=$PWD/old:$PATH own_gpus --name old
+	grep -x '#SBATCH --gres=gpu:2' .ringup/jobs/old/job.sbatch
+	# without --gpus the ranks of a node share
+	sed 's/^accelerator.*//; $a accelerator: cuda' cluster.yaml >gpus.yaml
+	# shellcheck disable=SC2016 # expanded by the rank
+	run --separate-stderr ringup -f gpus.yaml run --on slurm --nodes 1 --ppn 2 -- sh -c 'echo "gpus $CUDA_VISIBLE_DEVICES"'
+	[ "$(sort <<<"$output")" = "[0 node01] gpus 0,1
+[1 node01] gpus 0,1" ]
+	run -2 ringup run --on slurm --gpus 2 --nodes 2 --ppn 2 -- true
+	has "2 of them have GPUs, up to 2 each"
+	run -2 ringup run --on slurm --set gpu-type=a100 --gpus 1 --nodes 2 -- true
+	has "Slurm refuses the job"
+}
+
+@test "the script takes what people give sbatch: CPUs, nodes, files, mail" {
+	# shellcheck disable=SC2016 # expanded by the rank
+	run --separate-stderr ringup run --on slurm --set cpus-per-task=2 --set nodelist=node02 --nodes 1 --ppn 1 -- \
+		sh -c 'echo "on $SLURMD_NODENAME with $SLURM_CPUS_PER_TASK"'
+	[ "$output" = "[0 node02] on node02 with 2" ]
+	run ringup run --on slurm --set exclude=node01,node02 --nodes 1 --ppn 1 -- true
+	[[ $output == *"1 rank on node03"* ]]
+	ringup export slurm --set cpus-per-task=1 --set output=%x-%j.out --set mail-type=END,FAIL --set mail-user=me@example.org \
+		--set dependency=singleton --nodes 1 -- sh -c 'echo rank $RANK' >x.sbatch
+	sbatch --wait x.sbatch
+	grep -x 'rank 0' job-*.out
+	run -2 ringup run --on slurm --set output=x -- true
+	has "--set output is for 'ringup export'"
+}
+
+@test "without an image each node's libraries are those of ringup.lock, or the job does not begin" {
+	mkdir -p ../stack/node02/torch-2.1.0.dist-info
+	cd ../stack
+	cat >cluster.yaml <<-'EOT'
+		name: lab
+		hosts: ["node[01-03]"]
+		accelerator: cpu
+		stack: ["torch==2.4.0", "python==3.11"]
+		container: {engine: none}
+	EOT
+	ringup -q resolve
+	# a library of node02 alone
+	printf '#!/bin/sh\nPYTHONPATH=%s/$SLURMD_NODENAME exec python3 "$@"\n' "$PWD" >python3
+	chmod +x python3
+	run -1 ringup run --on slurm --name differs -- ./python3 -c 'print("it began")'
+	has "node02 has torch 2.1.0, where ringup.lock has 2.4.0; the script of 'ringup recipe --format script' installs the lock's"
+	[[ $output != *"it began"* ]]
+	[ "$(ringup --json ps | jq -r '.jobs[] | select(.job == "differs") | .reason' | grep -c 'node02 has torch 2.1.0')" = 1 ]
+	run ringup run --on slurm --mixed-versions -- ./python3 -c 'print("it began")'
+	[ "$status" = 0 ]
+	[ "$(grep -c 'it began' <<<"$output")" = 3 ]
+	mv node02/torch-2.1.0.dist-info node02/torch-2.4.0+cpu.dist-info
+	run ringup run --on slurm -- ./python3 -c 'print("it began")'
+	[ "$status" = 0 ]
+	cp -r node02 node03
+	mv node02/* node02/torch-2.1.0.dist-info
+	mv node03/* node03/torch-2.1.0.dist-info
+	run -1 ringup run --on slurm --launcher torchrun -- ./python3 -c 'print("it began")'
+	has "node[02-03] has torch 2.1.0"
 }
 
 @test "a node that goes down ends the job, and is named" {

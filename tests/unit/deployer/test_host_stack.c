@@ -2,7 +2,39 @@
 /* What a host without containers has, against what the lock names. */
 #include "tests/unit/support.h"
 
+#include "core/proc.h"
 #include "deployer/bringup/host_stack.h"
+
+/* What bash makes of the line by the rules as a `case`: the same text, or "". */
+static const char *in_bash(const struct plan *plan, const char *line, struct arena *arena)
+{
+	_cleanup_(str_release) struct str script = STR_INIT;
+	struct proc proc = {.timeout_s = 10};
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error err = {0};
+
+	str_add(&script, "line=$1\nwhat=\ncase $line in\n");
+	host_stack_add_cases(plan, &script);
+	str_add(&script, "esac\nprintf %s \"$what\"\n");
+	proc.words = WORDS("bash", "-c", script.text, "bash", line);
+	assert_int_equal(proc_run(&proc, &result, &err), 0);
+	assert_string_equal(result.err.text, "");
+	return arena_strdup(arena, result.out.text);
+}
+
+static void test_hostile_lock(void **state)
+{
+	static const struct plan plan = {
+		.count = 2,
+		.choices = {{.name = "torch", .version = "2'; echo no; '$(echo no)*"},
+			    {.name = "a b) echo no ;;", .version = "*"}}};
+	struct scratch *s = *state;
+
+	assert_string_equal(in_bash(&plan, "torch=1", &s->arena),
+			    "torch 1, where ringup.lock has 2'; echo no; '$(echo no)*");
+	assert_string_equal(in_bash(&plan, "a b) echo no ;;=1", &s->arena),
+			    "a b) echo no ;; 1, where ringup.lock has *");
+}
 
 static void test_differences(void **state)
 {
@@ -51,6 +83,8 @@ static void test_differences(void **state)
 			assert_null(differs);
 		else
 			assert_string_equal(differs ? differs : "", cases[i].expected);
+		assert_string_equal(in_bash(&plan, cases[i].line, &s->arena),
+				    differs ? differs : "");
 	}
 }
 
@@ -58,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_differences, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_hostile_lock, scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

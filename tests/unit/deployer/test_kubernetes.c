@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "deployer/scheduler/kubernetes_text.h"
+#include "deployer/scheduler/rank_tag.h"
 
 static struct arena arena;
 
@@ -47,6 +48,45 @@ static void test_jobs(void **state)
 		assert_int_equal(job.has_failed, cases[i].failed);
 		assert_int_equal(job.is_suspended, cases[i].suspended);
 		assert_string_equal(job.reason, cases[i].reason);
+	}
+}
+
+static void test_rank_tags(void **state)
+{
+	static const struct {
+		const char *line, *text; /* NULL: there is no tag */
+		int rank;
+		bool is_of_node;
+	} cases[] = {
+		/* torch 1.13 and 2.x; Open MPI 4.1.4 and 5.0 */
+		{"[default3]:loss 0.1", "loss 0.1", 3, true},
+		{"[default0]:", "", 0, true},
+		{"[1,12]<stdout>: loss", " loss", 12, false},
+		{"[1,0]<stderr>:no", "no", 0, false},
+		{"[prterun-node-7-82@1,3]<stdout>: loss", "loss", 3, false},
+		{"[default]:x", NULL, 0, false},
+		{"[default1234567]:x", NULL, 0, false},
+		{"[default-1]:x", NULL, 0, false},
+		{"[1,3]: x", NULL, 0, false},
+		{"[1, 3]<stdout>:x", NULL, 0, false},
+		{"[1,3,4]<stdout>:x", NULL, 0, false},
+		{"1,3]<stdout>:x", NULL, 0, false},
+		{"[", NULL, 0, false},
+		{"", NULL, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool is_of_node;
+		int rank = -1;
+		const char *text = rank_tag(cases[i].line, &rank, &is_of_node);
+
+		assert_int_equal(text != NULL, cases[i].text != NULL);
+		if (!text)
+			continue;
+		assert_string_equal(text, cases[i].text);
+		assert_int_equal(rank, cases[i].rank);
+		assert_int_equal(is_of_node, cases[i].is_of_node);
 	}
 }
 
@@ -176,10 +216,10 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_jobs),	  cmocka_unit_test(test_pods),
-		cmocka_unit_test(test_tasks),	  cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_log_lines), cmocka_unit_test(test_complaints),
-		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_jobs),	   cmocka_unit_test(test_rank_tags),
+		cmocka_unit_test(test_pods),	   cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_log_lines),
+		cmocka_unit_test(test_complaints), cmocka_unit_test(test_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
