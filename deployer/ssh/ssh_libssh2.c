@@ -9,8 +9,10 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/secret.h"
 #include "core/str.h"
 #include "deployer/ssh/keys/host_key.h"
+#include "deployer/ssh/keys/key_signer.h"
 #include "deployer/ssh/keys/known_hosts.h"
 #include "deployer/ssh/keys/private_key.h"
 #include "deployer/ssh/session.h"
@@ -248,7 +250,30 @@ static int login_by_agent(struct native *n, uint64_t deadline_usec, struct arena
 	return done;
 }
 
-/* Tries the key files that libssh2 can read without a passphrase: 0, 1 and -1 as above. */
+/* For libssh2, which frees the signature. */
+static int ssh_libssh2_sign(LIBSSH2_SESSION *session, unsigned char **signature, size_t *length,
+			    const unsigned char *data, size_t data_length, void **abstract)
+{
+	(void)session;
+	*signature = xmalloc(KEY_SIGNATURE_BYTES);
+	*length = KEY_SIGNATURE_BYTES;
+	return key_signer_sign(*abstract, data, data_length, *signature);
+}
+
+/* One try with a key file; libssh2's status. */
+static int ssh_libssh2_try_file(const struct native *n, const char *path)
+{
+	const struct key_signer *signer = key_signer_find(path);
+	void *abstract = (void *)signer;
+
+	if (!signer)
+		return libssh2_userauth_publickey_fromfile(n->session, n->target->user, NULL, path,
+							   NULL);
+	return libssh2_userauth_publickey(n->session, n->target->user, key_signer_blob(signer),
+					  KEY_BLOB_BYTES, ssh_libssh2_sign, &abstract);
+}
+
+/* Tries the key files that can be read without a passphrase: 0, 1 and -1 as above. */
 static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, struct arena *arena,
 				      struct error *err)
 {
@@ -262,8 +287,7 @@ static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, 
 		if (key.state != PRIVATE_KEY_FOUND || key.encrypted ||
 		    !private_key_is_for_libssh2(key.type))
 			continue;
-		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, *path,
-								 NULL)) == LIBSSH2_ERROR_EAGAIN)
+		while ((rc = ssh_libssh2_try_file(n, *path)) == LIBSSH2_ERROR_EAGAIN)
 			if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 				return -1;
 		if (rc == 0)
@@ -432,15 +456,18 @@ static int open_native(const struct ssh_target *target, void **state, enum ssh_f
 	return 0;
 }
 
+#define PIECE_BYTES (32 * KIB)
+
 struct exchange {
 	struct native *n;
 	LIBSSH2_CHANNEL *channel;
 	const struct ssh_command *command;
 	struct proc_result *result;
 	size_t sent, line_start;
-	char more[32 * KIB]; /* from command->input_fd, and not sent yet */
+	char *more; /* from command->input_fd, and not sent yet: PIECE_BYTES; NULL until there is some */
 	size_t more_bytes;
 	bool eof_sent;
+	char *piece;	  /* what is read at once: PIECE_BYTES */
 	int output_errno; /* of the descriptor that the output goes to */
 };
 
@@ -480,7 +507,9 @@ static int send_more(struct exchange *x)
 
 		if (poll(&ready, 1, 0) <= 0)
 			return 0;
-		done = read(ready.fd, x->more, sizeof(x->more));
+		if (!x->more)
+			x->more = xmalloc(PIECE_BYTES);
+		done = read(ready.fd, x->more, PIECE_BYTES);
 		if (done <= 0) {
 			x->n->input_fd = -1;
 			return 1;
@@ -533,19 +562,18 @@ static int send_some(struct exchange *x)
 /* Reads the available bytes of one stream. 1 when something came, -1 when the connection broke. */
 static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *text)
 {
-	char buffer[32 * KIB];
-	ssize_t got = libssh2_channel_read_ex(x->channel, stream, buffer, sizeof(buffer));
+	ssize_t got = libssh2_channel_read_ex(x->channel, stream, x->piece, PIECE_BYTES);
 
 	if (got == LIBSSH2_ERROR_EAGAIN || got == 0)
 		return 0;
 	if (got < 0)
 		return -1;
 	if (stream == 0 && x->command->output_fd > 0) {
-		if (file_write_all(x->command->output_fd, buffer, (size_t)got) < 0)
+		if (file_write_all(x->command->output_fd, x->piece, (size_t)got) < 0)
 			x->output_errno = errno;
 		return 1;
 	}
-	str_add_bytes(text, buffer, (size_t)got);
+	str_add_bytes(text, x->piece, (size_t)got);
 	if (stream == 0)
 		ssh_libssh2_give_lines(x);
 	return 1;
@@ -628,7 +656,10 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 		      uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {
 	struct exchange x = {.n = state, .command = command, .result = result};
+	_cleanup_(free_pointer) char *piece = xmalloc(PIECE_BYTES);
 	int rc;
+
+	x.piece = piece;
 
 	x.n->command = command;
 	x.n->heard_usec = clock_usec();
@@ -647,6 +678,9 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 	x.n->command = NULL;
 	x.n->pauses = false;
 	x.n->input_fd = -1;
+	if (x.more)
+		secret_wipe_bytes(x.more, PIECE_BYTES);
+	free(x.more);
 	return rc;
 }
 
