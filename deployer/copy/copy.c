@@ -22,8 +22,7 @@ static void copy_choose_transport(struct member *m, uint64_t bytes)
 {
 	if (bytes < LARGE_BYTES || strcmp(m->target.transport, "auto") != 0)
 		return;
-	ssh_close(m->ssh);
-	m->ssh = NULL;
+	member_disconnect(m);
 	m->target.transport = "openssh";
 }
 
