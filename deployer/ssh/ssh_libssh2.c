@@ -38,6 +38,7 @@ struct native {
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
 	bool input_waits;		   /* what came from there is not sent yet */
+	bool had_channel;		   /* there was one before */
 	bool pauses;			   /* the command's stdout is not read at the moment */
 	uint64_t heard_usec; /* the host was not silent then: the command began, or paused */
 };
@@ -457,6 +458,8 @@ static int open_native(const struct ssh_target *target, void **state, enum ssh_f
 }
 
 #define PIECE_BYTES (32 * KIB)
+#define SLOT_TRIES 40
+#define SLOT_PAUSE_USEC 25000
 
 struct exchange {
 	struct native *n;
@@ -588,6 +591,15 @@ static bool host_closed_channel(struct exchange *x)
 	return libssh2_channel_eof(x->channel) && libssh2_channel_wait_closed(x->channel) == 0;
 }
 
+/*
+ * A packet is half sent. It must go before the channel ends: libssh2 sends nothing else before it, also not for the next
+ * command on this connection.
+ */
+static bool ssh_libssh2_owes(const struct exchange *x)
+{
+	return libssh2_session_block_directions(x->n->session) & LIBSSH2_SESSION_BLOCK_OUTBOUND;
+}
+
 static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error *err)
 {
 	for (;;) {
@@ -605,10 +617,10 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 		if (moved || out || errors)
 			continue;
 		x->n->pauses = pauses;
-		if (!pauses && libssh2_channel_eof(x->channel) &&
-		    (x->eof_sent || x->command->holds_input || x->command->input_fd > 0))
-			return 0;
-		if (!pauses && host_closed_channel(x))
+		if (!pauses && !ssh_libssh2_owes(x) &&
+		    ((libssh2_channel_eof(x->channel) &&
+		      (x->eof_sent || x->command->holds_input || x->command->input_fd > 0)) ||
+		     host_closed_channel(x)))
 			return 0;
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
 			return -1;
@@ -635,17 +647,27 @@ static int finish_channel(struct exchange *x, uint64_t deadline_usec, struct err
 	return 0;
 }
 
+/*
+ * sshd with MaxSessions 1 (sshd_config(5)) refuses the next channel for a moment: it counts the last one until it has
+ * closed it, too.
+ */
 static int start_command(struct exchange *x, const char *line, uint64_t deadline_usec,
 			 struct error *err)
 {
-	int rc;
+	int rc, again = 0;
 
 	while (!(x->channel = libssh2_channel_open_session(x->n->session))) {
-		if (libssh2_session_last_errno(x->n->session) != LIBSSH2_ERROR_EAGAIN)
+		int code = libssh2_session_last_errno(x->n->session);
+
+		if (code == LIBSSH2_ERROR_CHANNEL_FAILURE && x->n->had_channel &&
+		    again++ < SLOT_TRIES)
+			usleep(SLOT_PAUSE_USEC);
+		else if (code != LIBSSH2_ERROR_EAGAIN)
 			return session_failed(x->n, "opening a channel", err);
-		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
+		else if (ssh_libssh2_wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
 			return -1;
 	}
+	x->n->had_channel = true;
 	while ((rc = libssh2_channel_exec(x->channel, line)) == LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "starting a command", err) < 0)
 			return -1;
