@@ -12,7 +12,6 @@
 #include "core/secret.h"
 #include "core/str.h"
 #include "deployer/ssh/keys/host_key.h"
-#include "deployer/ssh/keys/key_signer.h"
 #include "deployer/ssh/keys/known_hosts.h"
 #include "deployer/ssh/keys/private_key.h"
 #include "deployer/ssh/session.h"
@@ -251,29 +250,6 @@ static int login_by_agent(struct native *n, uint64_t deadline_usec, struct arena
 	return done;
 }
 
-/* For libssh2, which frees the signature. */
-static int ssh_libssh2_sign(LIBSSH2_SESSION *session, unsigned char **signature, size_t *length,
-			    const unsigned char *data, size_t data_length, void **abstract)
-{
-	(void)session;
-	*signature = xmalloc(KEY_SIGNATURE_BYTES);
-	*length = KEY_SIGNATURE_BYTES;
-	return key_signer_sign(*abstract, data, data_length, *signature);
-}
-
-/* One try with a key file; libssh2's status. */
-static int ssh_libssh2_try_file(const struct native *n, const char *path)
-{
-	const struct key_signer *signer = key_signer_find(path);
-	void *abstract = (void *)signer;
-
-	if (!signer)
-		return libssh2_userauth_publickey_fromfile(n->session, n->target->user, NULL, path,
-							   NULL);
-	return libssh2_userauth_publickey(n->session, n->target->user, key_signer_blob(signer),
-					  KEY_BLOB_BYTES, ssh_libssh2_sign, &abstract);
-}
-
 /* Tries the key files that can be read without a passphrase: 0, 1 and -1 as above. */
 static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, struct arena *arena,
 				      struct error *err)
@@ -288,7 +264,8 @@ static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, 
 		if (key.state != PRIVATE_KEY_FOUND || key.encrypted ||
 		    !private_key_is_for_libssh2(key.type))
 			continue;
-		while ((rc = ssh_libssh2_try_file(n, *path)) == LIBSSH2_ERROR_EAGAIN)
+		while ((rc = session_login_by_file(n->session, t->user, *path)) ==
+		       LIBSSH2_ERROR_EAGAIN)
 			if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 				return -1;
 		if (rc == 0)
