@@ -3,7 +3,8 @@
 # bench/fleet.sh [ROUNDS [HOSTS...]]: the same command on many hosts, by ringup, pdsh and clush in turn; and a file to one host,
 # by `ringup cp` and by a pipe into ssh. The hosts are addresses of 127.1.0.0/16 at one sshd of this machine, so that the client
 # shares the processors with all of the hosts. Prints medians of wall seconds, of the client's CPU seconds and of its resident
-# set, and the floor: the CPU seconds that sshd itself took, over the processors. Needs root, pdsh and clush (clustershell).
+# set, and the floor: the CPU seconds that sshd itself took, over the processors. ringup-kept is the second command over the
+# connections that ssh.keep left open. Needs root, pdsh and clush (clustershell).
 # BUILD is the folder with ringup; MIB the size of the file (256).
 set -euo pipefail
 ROUNDS=${1:-5}
@@ -12,10 +13,10 @@ HOSTS=("${@:-64}")
 BUILD=$(realpath "${BUILD:-build}")
 WORK=$(mktemp -d /tmp/ringup-bench-fleet.XXXXXX)
 PORT=$(python3 "$(dirname "$0")/../tests/free_port.py")
-export PATH=$BUILD:$PATH HOME=$WORK
+export PATH=$BUILD:$PATH HOME=$WORK XDG_RUNTIME_DIR=$WORK
 unset SSH_AUTH_SOCK
 cd "$WORK"
-trap 'kill "$(cat sshd.pid)" 2>/dev/null; cd /; rm -rf "$WORK"' EXIT
+trap 'pkill -P "$(cat sshd.pid)"; kill "$(cat sshd.pid)" 2>/dev/null; cd /; rm -rf "$WORK"' EXIT
 for tool in pdsh clush sshd; do
 	command -v $tool >/dev/null || { echo "fleet: there is no $tool; install pdsh, clustershell and openssh-server" >&2; exit 1; }
 done
@@ -94,12 +95,15 @@ for count in "${HOSTS[@]}"; do
 		container: {engine: none}
 		accelerator: cpu
 	END
+	sed 's/config: none/&, keep: 120/' "cluster-$count.yaml" >"kept-$count.yaml"
+	ringup --jobs 4 --timeout 60 -f "kept-$count.yaml" exec -l -- true # 0.1 s of processor time for each login
 	for ((round = 0; round < ROUNDS; round++)); do
+		timed "ringup-kept/$count" ringup -f "kept-$count.yaml" exec -l -- true
 		timed "ringup/$count" ringup -f "cluster-$count.yaml" exec -l -- true
 		timed "pdsh/$count" pdsh -f 64 -w "$set" true
 		timed "clush/$count" clush -f 64 -w "$set" -o "-F $WORK/ssh_config" true
 	done
-	for tool in ringup pdsh clush; do
+	for tool in ringup-kept ringup pdsh clush; do
 		row $tool/"$count"
 	done
 done

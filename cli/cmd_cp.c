@@ -15,9 +15,12 @@
 
 struct options {
 	int limit;
+	bool folders;
 };
 
 static const struct opt options[] = {
+	{'r', "recursive", NULL, "folders with all that is in them", OPT_FLAG,
+	 offsetof(struct options, folders)},
 	{0, "limit", "S", "seconds that a file may take (86400)", OPT_INT,
 	 offsetof(struct options, limit)},
 	OPT_END,
@@ -63,49 +66,67 @@ static void cp_print(const struct stages *s, const struct copy_done *done, uint6
 	}
 }
 
-static int cp_check_here(const char *path, struct error *err)
+/* *is_folder: it goes with all that is in it. */
+static int cp_check_here(const char *path, bool folders, bool *is_folder, struct error *err)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
 		return error_errno(err, "cannot read %s", path);
-	if (S_ISREG(st.st_mode))
+	*is_folder = folders && S_ISDIR(st.st_mode);
+	if (S_ISREG(st.st_mode) || *is_folder)
 		return 0;
-	return error_set(
-		err, ERROR_USAGE,
-		"%s is no regular file; a folder goes as an archive: tar -C %s -cf FILE.tar .",
-		path, path);
+	return error_set(err, ERROR_USAGE, "%s is no regular file%s", path,
+			 S_ISDIR(st.st_mode) ? "; a folder is copied with -r" : "");
 }
 
 static int cp_up(struct stages *s, const char *const *sources, const char *last, const char *there,
-		 int limit_s, cJSON *list, struct error *err)
+		 const struct options *o, cJSON *list, struct error *err)
 {
 	for (; *sources != last; sources++) {
-		struct copy copy = {*sources, there, limit_s};
+		struct copy copy = {*sources, there, o->limit};
 		struct copy_done *done = ARENA_ARRAY(s->arena, s->fleet.count, struct copy_done);
 		uint64_t begun = clock_usec();
+		bool is_folder = false;
 
-		if (cp_check_here(*sources, err) < 0)
+		if (cp_check_here(*sources, o->folders, &is_folder, err) < 0)
 			return -1;
-		copy_to_hosts(&s->fleet, &copy, done);
+		if (!is_folder)
+			copy_to_hosts(&s->fleet, &copy, done);
+		else if (copy_tree_to_hosts(&s->fleet, &copy, done, err) < 0)
+			return -1;
 		cp_print(s, done, begun, list);
 	}
 	return fleet_result(&s->fleet, err);
 }
 
-/* A folder gets the file's own name; several hosts get their name behind it. */
-static int cp_down(struct stages *s, const char *there, const char *here, int limit_s, cJSON *list,
-		   struct error *err)
+/* The name of a folder is what stands before the slashes at its end. */
+static const char *cp_without_slashes(struct arena *arena, const char *path)
 {
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return arena_strndup(arena, path, length);
+}
+
+/* A folder gets the file's own name; several hosts get their name behind it. */
+static int cp_down(struct stages *s, const char *given, const char *here, const struct options *o,
+		   cJSON *list, struct error *err)
+{
+	const char *there = o->folders ? cp_without_slashes(s->arena, given) : given;
 	const char *slash = strrchr(there, '/');
-	struct copy copy = {here, there, limit_s};
+	struct copy copy = {here, there, o->limit};
 	struct copy_done *done = ARENA_ARRAY(s->arena, s->fleet.count, struct copy_done);
 	uint64_t begun = clock_usec();
 	struct stat st;
 
 	if (ends_with(here, "/") || (stat(here, &st) == 0 && S_ISDIR(st.st_mode)))
 		copy.here = path_expand(s->arena, here, slash ? slash + 1 : there);
-	copy_from_hosts(&s->fleet, &copy, s->fleet.count > 1, done);
+	if (o->folders)
+		copy_tree_from_hosts(&s->fleet, &copy, s->fleet.count > 1, done);
+	else
+		copy_from_hosts(&s->fleet, &copy, s->fleet.count > 1, done);
 	cp_print(s, done, begun, list);
 	return fleet_result(&s->fleet, err);
 }
@@ -145,7 +166,7 @@ static int cp_run(struct context *ctx, void *values, const char *const *argument
 	_cleanup_(json_free) cJSON *json = json_document();
 	struct options *o = values;
 	const char *last, *set, *there;
-	int limit_s = o->limit ? o->limit : COPY_LIMIT_DEFAULT_S, rc;
+	int rc;
 	cJSON *list = cJSON_AddArrayToObject(json, "files");
 	struct words sets = WORDS_INIT(ctx->arena);
 	struct stages s;
@@ -156,8 +177,10 @@ static int cp_run(struct context *ctx, void *values, const char *const *argument
 	words_add(&sets, set);
 	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, &sets, NULL, err) < 0)
 		return -1;
-	rc = is_up ? cp_up(&s, arguments, last, there, limit_s, list, err)
-		   : cp_down(&s, there, last, limit_s, list, err);
+	if (!o->limit)
+		o->limit = COPY_LIMIT_DEFAULT_S;
+	rc = is_up ? cp_up(&s, arguments, last, there, o, list, err)
+		   : cp_down(&s, there, last, o, list, err);
 	if (ctx->json)
 		json_print(stdout, json);
 	fleet_close(&s.fleet);
@@ -173,9 +196,13 @@ const struct command command_cp = {
 		"host's name behind its own. Both ends make a SHA-256 on the way, and the file gets its name when\n"
 		"these agree. An interrupted copy goes on where it was (PATH.ringup-part), and a file that is\n"
 		"there already is not sent again.\n"
+		"With -r a folder goes with all that is in it: files, folders, and symbolic links as links, with\n"
+		"modes and times. Only files that are not there yet, or differ, are sent; nothing is removed. The\n"
+		"folder goes into DST where that is a folder, and else becomes DST, as cp -r does it.\n"
 		"\n"
 		"  ringup cp data.tar 'node[01-08]:/data/'\n"
-		"  ringup cp '@*:/var/log/syslog' logs/\n",
+		"  ringup cp '@*:/var/log/syslog' logs/\n"
+		"  ringup cp -r checkpoints 'node01:/data/'\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 2,

@@ -96,8 +96,12 @@ static void close_one(void *arg, size_t index)
 
 void fleet_close(struct fleet *fleet)
 {
+	size_t open = 0;
+
+	for (size_t i = 0; fleet->members && i < fleet->count; i++)
+		open += fleet->members[i].ssh != NULL;
 	if (fleet->members)
-		pool_each(fleet->count, fleet->jobs, close_one, fleet);
+		pool_each(fleet->count, open < fleet->jobs ? open : fleet->jobs, close_one, fleet);
 	fleet->members = NULL;
 }
 
@@ -260,6 +264,12 @@ int fleet_result(const struct fleet *fleet, struct error *err)
 int member_connect(struct member *member, struct error *err)
 {
 	return member->ssh ? 0 : ssh_open(&member->target, &member->ssh, err);
+}
+
+void member_disconnect(struct member *member)
+{
+	ssh_close(member->ssh);
+	member->ssh = NULL;
 }
 
 int member_check(struct member *member, const char *const *words, const char *what,

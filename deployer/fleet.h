@@ -117,6 +117,9 @@ size_t fleet_add_names(const struct fleet *fleet,
 /* Opens the member's connection unless it is open already. */
 int member_connect(struct member *member, struct error *err);
 
+/* Closes it, where no more commands follow. A later member_connect opens another one. */
+void member_disconnect(struct member *member);
+
 /* ssh_check on the member's connection with no input. `what` begins the error's text. */
 int member_check(struct member *member, const char *const *words, const char *what,
 		 struct error *err);

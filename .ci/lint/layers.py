@@ -15,7 +15,7 @@ BELOW = {
     "lib/oci": "lib/core lib/plan",
     "builder": "lib/core lib/plan lib/resolver lib/oci",
     "registry-client": "lib/core lib/plan lib/oci",
-    "deployer": "lib/core lib/plan lib/resolver",
+    "deployer": "lib/core lib/plan lib/resolver lib/oci",
     "upstream": "lib/core lib/plan lib/resolver lib/oci registry-client",
     "cli/app": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer",
     "cli": "lib/core lib/plan lib/resolver lib/oci builder registry-client deployer upstream cli/app",

@@ -17,13 +17,11 @@
 /* From here on the system's ssh is faster: it has ciphers that libssh2 before 1.11 does not have. */
 #define LARGE_BYTES (16 * MIB)
 
-/* Leaves the choice of `auto` to the size; a connection that is open already is given up for it. */
-static void copy_choose_transport(struct member *m, uint64_t bytes)
+void copy_choose_transport(struct member *m, uint64_t bytes)
 {
 	if (bytes < LARGE_BYTES || strcmp(m->target.transport, "auto") != 0)
 		return;
-	ssh_close(m->ssh);
-	m->ssh = NULL;
+	member_disconnect(m);
 	m->target.transport = "openssh";
 }
 

@@ -139,6 +139,7 @@ static int reach_fill(const struct cluster *c, const struct host *host, const ch
 		.beyond = config.beyond,
 		.jump = "",
 		.transport = c->ssh.transport,
+		.keep_s = c->ssh.keep_s,
 		.sudo = host->sudo,
 	};
 	return 0;

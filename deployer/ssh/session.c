@@ -2,6 +2,7 @@
 #include "deployer/ssh/session.h"
 
 #include "core/arena.h"
+#include "deployer/ssh/keys/key_signer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -53,6 +54,27 @@ int session_handshake(LIBSSH2_SESSION *session, int fd, struct session_peer *pee
 
 	peer->is_past = rc == 0;
 	return rc;
+}
+
+/* For libssh2, which frees the signature. */
+static int session_sign(LIBSSH2_SESSION *session, unsigned char **signature, size_t *length,
+			const unsigned char *data, size_t data_length, void **abstract)
+{
+	(void)session;
+	*signature = xmalloc(KEY_SIGNATURE_BYTES);
+	*length = KEY_SIGNATURE_BYTES;
+	return key_signer_sign(*abstract, data, data_length, *signature);
+}
+
+int session_login_by_file(LIBSSH2_SESSION *session, const char *user, const char *path)
+{
+	const struct key_signer *signer = key_signer_find(path);
+	void *abstract = (void *)signer;
+
+	if (!signer)
+		return libssh2_userauth_publickey_fromfile(session, user, NULL, path, NULL);
+	return libssh2_userauth_publickey(session, user, key_signer_blob(signer), KEY_BLOB_BYTES,
+					  session_sign, &abstract);
 }
 
 bool session_talks_too_much(const struct session_peer *peer)

@@ -41,7 +41,8 @@ struct ssh_target {
 	const char *transport; /* auto, libssh2, openssh; local: this machine, no connection */
 	const struct secret *password; /* to log in with, in place of keys; or NULL */
 	bool sudo;		       /* prefix every command with sudo */
-	int timeout_s;		       /* to connect and log in */
+	int keep_s;    /* the connection stays open that long for the next process; 0: not */
+	int timeout_s; /* to connect and log in */
 };
 
 struct ssh;

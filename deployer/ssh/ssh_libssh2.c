@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/secret.h"
 #include "core/str.h"
 #include "deployer/ssh/keys/host_key.h"
 #include "deployer/ssh/keys/known_hosts.h"
@@ -36,6 +37,7 @@ struct native {
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
 	bool input_waits;		   /* what came from there is not sent yet */
+	bool had_channel;		   /* there was one before */
 	bool pauses;			   /* the command's stdout is not read at the moment */
 	uint64_t heard_usec; /* the host was not silent then: the command began, or paused */
 };
@@ -248,7 +250,7 @@ static int login_by_agent(struct native *n, uint64_t deadline_usec, struct arena
 	return done;
 }
 
-/* Tries the key files that libssh2 can read without a passphrase: 0, 1 and -1 as above. */
+/* Tries the key files that can be read without a passphrase: 0, 1 and -1 as above. */
 static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, struct arena *arena,
 				      struct error *err)
 {
@@ -262,8 +264,8 @@ static int ssh_libssh2_login_by_files(struct native *n, uint64_t deadline_usec, 
 		if (key.state != PRIVATE_KEY_FOUND || key.encrypted ||
 		    !private_key_is_for_libssh2(key.type))
 			continue;
-		while ((rc = libssh2_userauth_publickey_fromfile(n->session, t->user, NULL, *path,
-								 NULL)) == LIBSSH2_ERROR_EAGAIN)
+		while ((rc = session_login_by_file(n->session, t->user, *path)) ==
+		       LIBSSH2_ERROR_EAGAIN)
 			if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 				return -1;
 		if (rc == 0)
@@ -432,15 +434,20 @@ static int open_native(const struct ssh_target *target, void **state, enum ssh_f
 	return 0;
 }
 
+#define PIECE_BYTES (32 * KIB)
+#define SLOT_TRIES 40
+#define SLOT_PAUSE_USEC 25000
+
 struct exchange {
 	struct native *n;
 	LIBSSH2_CHANNEL *channel;
 	const struct ssh_command *command;
 	struct proc_result *result;
 	size_t sent, line_start;
-	char more[32 * KIB]; /* from command->input_fd, and not sent yet */
+	char *more; /* from command->input_fd, and not sent yet: PIECE_BYTES; NULL until there is some */
 	size_t more_bytes;
 	bool eof_sent;
+	char *piece;	  /* what is read at once: PIECE_BYTES */
 	int output_errno; /* of the descriptor that the output goes to */
 };
 
@@ -480,7 +487,9 @@ static int send_more(struct exchange *x)
 
 		if (poll(&ready, 1, 0) <= 0)
 			return 0;
-		done = read(ready.fd, x->more, sizeof(x->more));
+		if (!x->more)
+			x->more = xmalloc(PIECE_BYTES);
+		done = read(ready.fd, x->more, PIECE_BYTES);
 		if (done <= 0) {
 			x->n->input_fd = -1;
 			return 1;
@@ -533,19 +542,18 @@ static int send_some(struct exchange *x)
 /* Reads the available bytes of one stream. 1 when something came, -1 when the connection broke. */
 static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *text)
 {
-	char buffer[32 * KIB];
-	ssize_t got = libssh2_channel_read_ex(x->channel, stream, buffer, sizeof(buffer));
+	ssize_t got = libssh2_channel_read_ex(x->channel, stream, x->piece, PIECE_BYTES);
 
 	if (got == LIBSSH2_ERROR_EAGAIN || got == 0)
 		return 0;
 	if (got < 0)
 		return -1;
 	if (stream == 0 && x->command->output_fd > 0) {
-		if (file_write_all(x->command->output_fd, buffer, (size_t)got) < 0)
+		if (file_write_all(x->command->output_fd, x->piece, (size_t)got) < 0)
 			x->output_errno = errno;
 		return 1;
 	}
-	str_add_bytes(text, buffer, (size_t)got);
+	str_add_bytes(text, x->piece, (size_t)got);
 	if (stream == 0)
 		ssh_libssh2_give_lines(x);
 	return 1;
@@ -558,6 +566,15 @@ static int ssh_libssh2_read_some(struct exchange *x, int stream, struct str *tex
 static bool host_closed_channel(struct exchange *x)
 {
 	return libssh2_channel_eof(x->channel) && libssh2_channel_wait_closed(x->channel) == 0;
+}
+
+/*
+ * A packet is half sent. It must go before the channel ends: libssh2 sends nothing else before it, also not for the next
+ * command on this connection.
+ */
+static bool ssh_libssh2_owes(const struct exchange *x)
+{
+	return libssh2_session_block_directions(x->n->session) & LIBSSH2_SESSION_BLOCK_OUTBOUND;
 }
 
 static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error *err)
@@ -577,10 +594,10 @@ static int exchange_all(struct exchange *x, uint64_t deadline_usec, struct error
 		if (moved || out || errors)
 			continue;
 		x->n->pauses = pauses;
-		if (!pauses && libssh2_channel_eof(x->channel) &&
-		    (x->eof_sent || x->command->holds_input || x->command->input_fd > 0))
-			return 0;
-		if (!pauses && host_closed_channel(x))
+		if (!pauses && !ssh_libssh2_owes(x) &&
+		    ((libssh2_channel_eof(x->channel) &&
+		      (x->eof_sent || x->command->holds_input || x->command->input_fd > 0)) ||
+		     host_closed_channel(x)))
 			return 0;
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "the command ran", err) < 0)
 			return -1;
@@ -607,17 +624,27 @@ static int finish_channel(struct exchange *x, uint64_t deadline_usec, struct err
 	return 0;
 }
 
+/*
+ * sshd with MaxSessions 1 (sshd_config(5)) refuses the next channel for a moment: it counts the last one until it has
+ * closed it, too.
+ */
 static int start_command(struct exchange *x, const char *line, uint64_t deadline_usec,
 			 struct error *err)
 {
-	int rc;
+	int rc, again = 0;
 
 	while (!(x->channel = libssh2_channel_open_session(x->n->session))) {
-		if (libssh2_session_last_errno(x->n->session) != LIBSSH2_ERROR_EAGAIN)
+		int code = libssh2_session_last_errno(x->n->session);
+
+		if (code == LIBSSH2_ERROR_CHANNEL_FAILURE && x->n->had_channel &&
+		    again++ < SLOT_TRIES)
+			usleep(SLOT_PAUSE_USEC);
+		else if (code != LIBSSH2_ERROR_EAGAIN)
 			return session_failed(x->n, "opening a channel", err);
-		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
+		else if (ssh_libssh2_wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)
 			return -1;
 	}
+	x->n->had_channel = true;
 	while ((rc = libssh2_channel_exec(x->channel, line)) == LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(x->n, deadline_usec, "starting a command", err) < 0)
 			return -1;
@@ -628,7 +655,10 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 		      uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {
 	struct exchange x = {.n = state, .command = command, .result = result};
+	_cleanup_(free_pointer) char *piece = xmalloc(PIECE_BYTES);
 	int rc;
+
+	x.piece = piece;
 
 	x.n->command = command;
 	x.n->heard_usec = clock_usec();
@@ -647,6 +677,9 @@ static int run_native(void *state, const char *line, const struct ssh_command *c
 	x.n->command = NULL;
 	x.n->pauses = false;
 	x.n->input_fd = -1;
+	if (x.more)
+		secret_wipe_bytes(x.more, PIECE_BYTES);
+	free(x.more);
 	return rc;
 }
 

@@ -6,7 +6,9 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/digest.h"
 #include "core/file.h"
+#include "core/private.h"
 #include "core/quote.h"
 #include "core/secret.h"
 #include "core/words.h"
@@ -18,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define EXIT_TIMEOUT_S 10 /* to end the shared connection */
@@ -30,6 +34,7 @@ struct openssh {
 	const struct ssh_target *target;
 	struct arena arena;
 	const char *folder; /* holds the control socket; removed at close */
+	const char *kept;   /* the socket of a connection that outlives this process, or NULL */
 	const char *const *base;
 };
 
@@ -41,7 +46,7 @@ static void close_openssh(void *state)
 	struct words words = WORDS_INIT(&o->arena);
 	struct proc proc = {.timeout_s = EXIT_TIMEOUT_S, .even_when_interrupted = true};
 
-	if (o->base) {
+	if (o->base && !o->kept) {
 		words_add_all(&words, o->base);
 		words_add_all(&words, WORDS("-O", "exit", o->target->host));
 		proc.words = words.list;
@@ -120,19 +125,64 @@ void ssh_openssh_add_way(const struct ssh_target *target, struct words *words)
 	words_add_all(words, WORDS("-l", target->user));
 }
 
-static void ssh_openssh_base_words(struct openssh *o)
+/* The socket for this way to the host: another key, user or jump host has another one. An agent's path does not count. */
+static const char *ssh_openssh_kept_path(struct openssh *o, const struct words *way,
+					 const char *folder)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	char sum[DIGEST_TEXT_BYTES];
+
+	for (size_t i = 0; i < way->count; i++)
+		if (!starts_with(way->list[i], "-oIdentityAgent="))
+			str_addf(&text, "%zu %s ", strlen(way->list[i]), way->list[i]);
+	str_add(&text, o->target->host);
+	digest_of(text.text, text.length, sum);
+	return arena_printf(&o->arena, "%s/%.20s", folder, sum + DIGEST_PREFIX_BYTES);
+}
+
+/* A folder of this user alone, in $XDG_RUNTIME_DIR unless that is too long for a socket's path. */
+static int ssh_openssh_kept_folder(struct openssh *o, const char **folder, struct error *err)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+
+	if (base && *base == '/' && strlen(base) <= FOLDER_BYTES_MAX)
+		*folder = arena_printf(&o->arena, "%s/ringup", base);
+	else
+		*folder = arena_printf(&o->arena, "/tmp/ringup-%u", (unsigned int)getuid());
+	return private_folder(*folder, err) < 0 || private_check_above(*folder, err) < 0 ? -1 : 0;
+}
+
+/* Whether a process listens at the socket: then the connection is there. */
+static bool ssh_openssh_is_kept(const struct openssh *o)
+{
+	struct sockaddr_un where = {.sun_family = AF_UNIX};
+	_cleanup_(fd_close) int fd = -1;
+
+	if (!o->kept || strlen(o->kept) >= sizeof(where.sun_path))
+		return false;
+	memcpy(where.sun_path, o->kept, strlen(o->kept));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd >= 0 && connect(fd, (struct sockaddr *)&where, sizeof(where)) == 0;
+}
+
+static void ssh_openssh_base_words(struct openssh *o, const char *kept_in)
 {
 	const struct ssh_target *t = o->target;
 	struct words words = WORDS_INIT(&o->arena);
 
 	words_add_all(&words, WORDS("ssh", "-oBatchMode=yes"));
 	ssh_openssh_add_way(t, &words);
+	if (kept_in)
+		o->kept = ssh_openssh_kept_path(o, &words, kept_in);
 	words_addf(&words, "-oConnectTimeout=%d", t->timeout_s);
 	words_addf(&words, "-oServerAliveInterval=%d", ssh_silence_s() / SSH_ASKS);
 	words_addf(&words, "-oServerAliveCountMax=%d", SSH_ASKS);
 	words_add(&words, "-oControlMaster=auto");
-	words_addf(&words, "-oControlPath=%s/s", o->folder);
-	words_add(&words, "-oControlPersist=600");
+	if (o->kept)
+		words_addf(&words, "-oControlPath=%s", ssh_openssh_path(o->kept, &o->arena));
+	else
+		words_addf(&words, "-oControlPath=%s/s", o->folder);
+	words_addf(&words, "-oControlPersist=%d", o->kept ? t->keep_s : 600);
 	o->base = words.list;
 }
 
@@ -223,6 +273,7 @@ static int open_openssh(const struct ssh_target *target, void **state, enum ssh_
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct openssh *o = xmalloc(sizeof(*o));
+	const char *kept_in = NULL;
 	struct words words;
 	char place[200];
 	struct proc proc = {.timeout_s = target->timeout_s + 5};
@@ -230,19 +281,21 @@ static int open_openssh(const struct ssh_target *target, void **state, enum ssh_
 
 	*o = (struct openssh){.target = target, .arena = ARENA_INIT};
 	words = (struct words)WORDS_INIT(&o->arena);
-	if (make_folder(o, err) < 0) {
+	if (target->keep_s ? ssh_openssh_kept_folder(o, &kept_in, err) < 0
+			   : make_folder(o, err) < 0) {
 		close_openssh(o);
 		return -1;
 	}
-	ssh_openssh_base_words(o);
+	ssh_openssh_base_words(o, kept_in);
+	*state = o;
+	if (ssh_openssh_is_kept(o))
+		return 0;
 	words_add_all(&words, o->base);
 	words_add_all(&words, WORDS(target->host, "true"));
 	proc.words = words.list;
 	rc = proc_run(&proc, &result, err);
-	if (rc == 0 && result.status == 0) {
-		*state = o;
+	if (rc == 0 && result.status == 0)
 		return 0;
-	}
 	if (rc < 0)
 		error_wrap(err, "%s", ssh_place(target, place));
 	else

@@ -77,6 +77,8 @@ static const char *way_because(const struct ssh_way *way, const struct ssh_targe
 {
 	if (strcmp(target->transport, ssh_transport_openssh.name) == 0)
 		return "ssh.transport says so";
+	if (target->keep_s)
+		return "ssh.keep wants a connection that stays open";
 	if (*target->beyond)
 		return target->beyond;
 	if (target->via)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An arena of one host often holds a few names, and there may be a thousand of them. */
+#define BLOCK_BYTES_FIRST (1 * KIB)
 #define BLOCK_BYTES (32 * KIB)
 #define ALIGNMENT 16
 
@@ -75,6 +77,14 @@ static void add_block(struct arena *arena, struct arena_block *block)
 	*at = block;
 }
 
+/* The size of the block behind this one: twice its size, up to BLOCK_BYTES. */
+static size_t arena_next_bytes(const struct arena_block *block)
+{
+	size_t size = block ? 2 * block->size_bytes : BLOCK_BYTES_FIRST;
+
+	return size < BLOCK_BYTES ? size : BLOCK_BYTES;
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
 	struct arena_block *block = arena->blocks;
@@ -84,7 +94,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	if (wanted < bytes)
 		oom();
 	if (!block || block->size_bytes - block->used_bytes < wanted) {
-		size_t size = wanted > BLOCK_BYTES ? wanted : BLOCK_BYTES;
+		size_t next = arena_next_bytes(block), size = wanted > next ? wanted : next;
 
 		block = xmalloc(sizeof(*block) + size);
 		block->used_bytes = 0;

@@ -14,6 +14,7 @@
 
 #define SHA256 "sha256:"
 #define SHA512 "sha512:"
+#define FILE_STEP_BYTES (256 * KIB)
 
 static void to_hex(const unsigned char *bytes, size_t count, char *hex)
 {
@@ -108,13 +109,14 @@ int digest_of_file_as(const char *path, const char *like, char text[static DIGES
 {
 	_cleanup_(fd_close) int fd = -1;
 	_cleanup_(digest_release) struct digest digest = {0};
-	static _Thread_local char buffer[256 * KIB];
+	_cleanup_(free_pointer) char *buffer = NULL; /* too much for a thread's stack */
 	ssize_t got;
 
 	if (file_open(path, &fd, err) < 0)
 		return -1;
+	buffer = xmalloc(FILE_STEP_BYTES);
 	digest_init_as(&digest, like);
-	while ((got = read(fd, buffer, sizeof(buffer))) > 0)
+	while ((got = read(fd, buffer, FILE_STEP_BYTES)) > 0)
 		digest_add(&digest, buffer, (size_t)got);
 	if (got < 0)
 		return error_errno(err, "cannot read %s", path);

@@ -30,13 +30,14 @@ static void *pool_work(void *argument)
 void pool_each(size_t count, size_t threads, void (*fn)(void *arg, size_t index), void *arg)
 {
 	struct pool pool = {.count = count, .fn = fn, .arg = arg};
-	pthread_t ids[POOL_THREADS_MAX];
+	_cleanup_(free_pointer) pthread_t *ids = NULL;
 	size_t started = 0;
 
 	if (threads > count)
 		threads = count;
 	if (threads > POOL_THREADS_MAX)
 		threads = POOL_THREADS_MAX;
+	ids = xmalloc((threads + 1) * sizeof(*ids));
 	while (started + 1 < threads && pthread_create(&ids[started], NULL, pool_work, &pool) == 0)
 		started++;
 	pool_work(&pool);

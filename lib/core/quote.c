@@ -75,9 +75,9 @@ void quote_for_login_shell(struct str *out, const char *line)
 	}
 	str_add(out, decode);
 	for (; *line; line++)
-		str_addf(out,
-			 is_same_in_all_shells(*line) && *line != '\'' && *line != '%' ? "%c"
-										       : "%%0%03o",
-			 (unsigned char)*line);
+		if (is_same_in_all_shells(*line) && *line != '\'' && *line != '%')
+			str_add_char(out, *line);
+		else
+			str_addf(out, "%%0%03o", (unsigned char)*line);
 	str_add_char(out, '\'');
 }

@@ -35,6 +35,7 @@ struct cluster_ssh {
 	const char *jump; /* "" when none */
 	bool sudo;
 	const char *transport; /* auto, libssh2, openssh */
+	int keep_s;	       /* a connection stays open that long for the next command; 0: not */
 	const char *config;    /* a file like ~/.ssh/config, or none */
 	bool user_given, key_given, known_hosts_given, jump_given;
 };

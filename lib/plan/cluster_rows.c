@@ -280,6 +280,16 @@ static int ssh_check_jump(const struct yaml_place *at, struct error *err)
 	return yaml_error(at->node, err, "'%s' needs 'transport: auto' or 'openssh'", at->row->key);
 }
 
+/* A connection of libssh2 ends with the process: another one would have to be a daemon. */
+static int ssh_check_keep(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_ssh *ssh = at->values;
+
+	if (!ssh->keep_s || strcmp(ssh->transport, "libssh2") != 0)
+		return 0;
+	return yaml_error(at->node, err, "'%s' needs 'transport: auto' or 'openssh'", at->row->key);
+}
+
 #define AT(member) offsetof(struct cluster_ssh, member)
 const struct yaml_row cluster_ssh_rows[] = {
 	{.key = "user",
@@ -317,6 +327,14 @@ const struct yaml_row cluster_ssh_rows[] = {
 	 .value = "auto",
 	 .help = "libssh2 inside of ringup, openssh for the system's ssh, or auto",
 	 .choices = WORDS("auto", "libssh2", "openssh")},
+	{.key = "keep",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(keep_s),
+	 .value = "0",
+	 .min = 0,
+	 .max = 86400,
+	 .help = "seconds that the system's ssh keeps a connection for the next command; 0: none",
+	 .check = ssh_check_keep},
 	{.key = "config",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(config),

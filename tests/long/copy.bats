@@ -15,6 +15,7 @@ setup() {
 }
 
 teardown() {
+	umount small 2>/dev/null || true
 	ssh_hosts_teardown
 }
 
@@ -86,7 +87,7 @@ hosts_by() {
 	says 1 "there is no file $PWD/nowhere/file"
 	[ ! -e back.ringup-part ]
 	apart ringup cp there "node01:$PWD/x"
-	says 2 'no regular file' 'tar -C'
+	says 2 'no regular file' 'copied with -r'
 	apart ringup cp file there/
 	says 2 'neither side is on hosts'
 	for transport in libssh2 openssh; do
@@ -99,4 +100,158 @@ hosts_by() {
 		says 1 'No space left on device'
 		[ ! -s left ]
 	done
+}
+
+# a_tree FOLDER: files of several sizes and modes, odd names, links, an empty folder, a folder that may not be written.
+a_tree() {
+	mkdir -p "$1/a/b" "$1/empty" "$1/closed" "$1/-dash"
+	head -c 200000 /dev/urandom >"$1/a/big"
+	: >"$1/a/b/none"
+	printf 'x' >"$1/-dash/-file"
+	printf 'two\n' >"$1/"$'new\nline'
+	printf 'three\n' >"$1/"$'\377 "q" \\'
+	ln -s ../a/big "$1/a/b/link"
+	ln -s /nowhere/at/all "$1/dangling"
+	echo closed >"$1/closed/file"
+	chmod 751 "$1/a/big"
+	chmod 640 "$1/a/b/none"
+	touch -d @1500000000 "$1/a/big" "$1/a"
+	chmod 555 "$1/closed"
+}
+
+# facts FOLDER: kinds, modes, times, links, names and sums of all that is in it.
+facts() {
+	(cd "$1" && find . -mindepth 1 ! -type l -printf '%y %m %p\n' | sort && find . -type l -printf 'l %p %l\n' | sort &&
+		find . -type f -printf '%T@ %p\n' | sed 's/\.[0-9]* / /' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
+@test "folders: to hosts and back, by both transports; what is there is not sent again" {
+	a_tree tree
+	facts tree >before
+	for transport in libssh2 openssh; do
+		hosts_by $transport
+		chmod -R u+w there back 2>/dev/null || true
+		rm -rf there/* back
+		apart ringup cp -r tree "node01:$PWD/there/"
+		says 0
+		facts there/tree | diff before -
+		apart ringup --json cp -r tree/ "node01:$PWD/there"
+		json 'd["files"][0]["bytes_moved"] == 0 and d["files"][0]["bytes_total"] > 200000'
+		apart ringup cp -r "@*:$PWD/there/tree/" back
+		says 0
+		facts back.node01 | diff before -
+		facts back.node02 | diff before -
+		rm -rf back.node0?
+	done
+	# one file more, one that differs, one that the target alone has
+	echo more >tree/a/more
+	printf 'y' >there/tree/-dash/-file
+	echo own >there/tree/own
+	apart ringup --json cp -r tree "node01:$PWD/there"
+	json 'd["files"][0]["bytes_moved"] == 6'
+	[ "$(cat there/tree/-dash/-file there/tree/own there/tree/a/more)" = "$(printf 'xown\nmore')" ]
+	mkdir back
+	apart ringup cp -r "node01:$PWD/there/tree" back
+	says 0
+	printf 'z' >back/tree/-dash/-file
+	apart ringup --json cp -r "node01:$PWD/there/tree" back
+	json 'd["files"][0]["bytes_moved"] == 1'
+	[ "$(cat back/tree/-dash/-file)" = x ]
+}
+
+@test "folders: an interrupted copy goes on with the files that are not there" {
+	hosts_by libssh2
+	mkdir tree
+	for n in $(seq 40); do head -c 100000 /dev/urandom >tree/f"$n"; done
+	mkdir -p small
+	mount -t tmpfs -o size=2m small small
+	apart ringup cp -r tree "node01:$PWD/small/"
+	says 1 'No space left on device'
+	mount -o remount,size=8m small
+	apart ringup --json cp -r tree "node01:$PWD/small/"
+	cp -r small/tree came
+	umount small
+	json '0 < d["files"][0]["bytes_moved"] < 3000000 and d["files"][0]["bytes_total"] == 4000000'
+	diff -r tree came
+}
+
+@test "folders: what goes wrong" {
+	hosts_by auto
+	mkdir tree
+	mkfifo tree/pipe
+	apart ringup cp -r tree "node01:$PWD/there/"
+	says 2 'tree/pipe is neither file, folder nor symbolic link'
+	cp -a tree there/
+	apart ringup cp -r "node01:$PWD/there/tree" back
+	says 1 'neither file, folder nor symbolic link' 'others=1'
+	[ ! -e back ]
+	apart ringup cp -r "node01:$PWD/nowhere" back
+	says 1 "there is no folder $PWD/nowhere"
+	rm tree/pipe
+	apart ringup cp -r tree "node01:$PWD/nowhere/x"
+	says 1 "there is no folder $PWD/nowhere"
+	apart ringup cp -r tree "node01:$PWD/file"
+	says 1 "$PWD/file is no folder"
+}
+
+@test "folders: a host that lies cannot write beside the folder" {
+	mkdir -p bin back outside
+	cat >bin/evil.py <<-'END'
+		import io, os, sys, tarfile
+		kind, out = sys.argv[1], sys.stdout.buffer
+		tar = tarfile.open(fileobj=out, mode="w|")
+		def add(name, type=tarfile.REGTYPE, link="", body=b"evil"):
+		    info = tarfile.TarInfo(name)
+		    info.type, info.linkname, info.size = type, link, len(body) if type == tarfile.REGTYPE else 0
+		    tar.addfile(info, io.BytesIO(body))
+		if kind == "up": add("../outside/x")
+		if kind == "absolute": add(os.environ["OUTSIDE"] + "/x")
+		if kind == "link":
+		    add("a", tarfile.SYMTYPE, os.environ["OUTSIDE"])
+		    add("a/x")
+		if kind == "device": add("a", tarfile.CHRTYPE)
+		if kind == "hard": add("a", tarfile.LNKTYPE, "/etc/passwd")
+		if kind == "other": add("b")
+		if kind == "whiteout": add(".wh.keep")
+		tar.close()
+	END
+	# the host's tar is this one; its find names what the test says
+	cat >bin/tar <<-END
+		#!/bin/sh
+		cat >/dev/null
+		OUTSIDE=$PWD/outside exec python3 $PWD/bin/evil.py "\$(cat $PWD/kind)"
+	END
+	cat >bin/find <<-END
+		#!/bin/sh
+		case " \$* " in *" ! "*) ;; *) tr '\\n' '\\0' <$PWD/names ;; esac
+	END
+	chmod +x bin/tar bin/find
+	start_sshd 5 -o "SetEnv=PATH=$PWD/bin:/usr/bin:/bin"
+	trust 127.0.0.5
+	cluster "key: ed25519, known_hosts: known, transport: libssh2" "address: 127.0.0.5, name: node05, port: $PORT"
+	echo mine >back/keep
+	try() {
+		echo "$1" >kind
+		printf '%s\n' "${@:2}" >names
+		apart ringup cp -r "node05:$PWD/there" back/
+		[ "$status" != 0 ] || { echo "$1 was taken"; return 1; }
+		[ -z "$(ls -A outside)" ] && [ "$(cat back/keep)" = mine ] || { find . ; return 1; }
+	}
+	try up ../outside/x
+	says 1 'which leaves it'
+	try up a
+	says 1 'was not asked for'
+	try absolute a
+	try absolute "$PWD/outside/x"
+	try link a a/x
+	try device a
+	says 1 'other than file, folder or link'
+	try hard a
+	says 1 'was not asked for'
+	try other a
+	says 1 "'b', which was not asked for"
+	try whiteout .wh.keep
+	says 1 'marks a removed file'
+	try nothing a
+	says 1 'a of '"$PWD/there"' did not come'
 }

@@ -13,6 +13,10 @@ setup() {
 }
 
 teardown() {
+	local file
+	for file in sshd?.pid; do # kept connections end with their sshd
+		pkill -KILL -P "$(cat "$file")" || true
+	done
 	ssh_hosts_teardown
 }
 
@@ -183,4 +187,55 @@ all_three() {
 		apart ringup probe
 		says 0
 	done
+}
+
+# logins: how many the three sshds have taken.
+logins() {
+	cat sshd?.log | grep -c 'Accepted publickey'
+}
+
+@test "keep: the next command does not log in again, another user does, and the connection ends" {
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run
+	mkdir -p "$XDG_RUNTIME_DIR/ringup"
+	[ ${#XDG_RUNTIME_DIR} -lt 60 ]
+	: >"$XDG_RUNTIME_DIR/ringup/another"
+	cluster "key: ed25519, known_hosts: known, config: none, keep: 20" "${THREE[@]}"
+	all_three
+	[ "$(logins)" = 3 ]
+	[ "$(stat -c %a "$XDG_RUNTIME_DIR/ringup")" = 700 ]
+	all_three
+	apart ringup exec -l -- sh -c 'head -c 3000000 /dev/zero | wc -c; exit 5'
+	says 5
+	[ "$(grep -c ': 3000000$' ../out)" = 3 ]
+	[ "$(logins)" = 3 ]
+	[ -f "$XDG_RUNTIME_DIR/ringup/another" ]
+	# another key is another connection
+	cluster "key: ecdsa, known_hosts: known, config: none, keep: 1" "${THREE[@]}"
+	all_three
+	[ "$(logins)" = 6 ]
+	sleep 3
+	[ "$(find "$XDG_RUNTIME_DIR/ringup" -type s | wc -l)" = 3 ]
+	# a host whose sshd ended meanwhile, with all its connections
+	pkill -KILL -P "$(cat sshd2.pid)"
+	for _ in $(seq 100); do
+		[ "$(find "$XDG_RUNTIME_DIR/ringup" -type s | wc -l)" = 3 ] || break
+		sleep 0.1
+	done
+	cluster "key: ed25519, known_hosts: known, config: none, keep: 20" "${THREE[@]}"
+	all_three
+	[ "$(logins)" = 7 ]
+}
+
+@test "keep: a runtime folder with a long path, and one that another user may enter" {
+	local long folder
+	long=$PWD/$(printf 'x%.0s' $(seq 90))
+	mkdir -m 700 "$long"
+	cluster "key: ed25519, known_hosts: known, config: none, keep: 1" "${THREE[@]}"
+	XDG_RUNTIME_DIR=$long all_three
+	[ "$(stat -c '%a %u' "/tmp/ringup-$(id -u)")" = "700 $(id -u)" ]
+	folder=$BATS_TEST_TMPDIR/run
+	mkdir "$folder"
+	ln -s /tmp "$folder/ringup"
+	XDG_RUNTIME_DIR=$folder apart ringup exec -l -- true
+	says 1 "$folder/ringup"
 }

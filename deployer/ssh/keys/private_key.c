@@ -58,35 +58,99 @@ static size_t private_key_decode(const char *text, struct arena *arena, unsigned
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* PROTOCOL.key: magic, cipher, kdf, its options, the number of keys, the public key. */
+/* The parts of an OpenSSH key file, in its decoded bytes. */
+struct openssh_key {
+	struct wire cipher, blob, secret;
+};
+
+/* PROTOCOL.key: magic, cipher, kdf, its options, the number of keys, the public key, the private part. */
+static bool private_key_split(const unsigned char *bytes, size_t length, struct openssh_key *parts)
+{
+	size_t magic = sizeof(OPENSSH_MAGIC);
+	struct wire wire, skipped;
+
+	if (length <= magic || memcmp(bytes, OPENSSH_MAGIC, magic) != 0)
+		return false;
+	wire = (struct wire){bytes + magic, length - magic};
+	parts->secret = (struct wire){NULL, 0};
+	if (!wire_next(&wire, &parts->cipher) || !wire_next(&wire, &skipped) ||
+	    !wire_next(&wire, &skipped) || wire.left <= 4)
+		return false;
+	wire.at += 4; /* how many keys: always one */
+	wire.left -= 4;
+	if (!wire_next(&wire, &parts->blob))
+		return false;
+	wire_next(&wire, &parts->secret);
+	return true;
+}
+
 static void private_key_read_openssh(const char *text, struct arena *arena, struct private_key *key)
 {
 	unsigned char *bytes;
-	size_t length = private_key_decode(text, arena, &bytes), magic = sizeof(OPENSSH_MAGIC);
-	struct wire wire = {bytes, length}, cipher, skipped, blob, type;
+	size_t length = private_key_decode(text, arena, &bytes);
+	struct openssh_key parts;
+	struct wire type;
 	char *base64;
 
-	if (length > magic && memcmp(bytes, OPENSSH_MAGIC, magic) == 0) {
-		wire = (struct wire){bytes + magic, length - magic};
-		if (wire_next(&wire, &cipher) && wire_next(&wire, &skipped) &&
-		    wire_next(&wire, &skipped) && wire.left > 4) {
-			key->encrypted = !wire_is(&cipher, "none");
-			wire.at += 4; /* how many keys: always one */
-			wire.left -= 4;
-			if (wire_next(&wire, &blob)) {
-				struct wire inside = blob;
-
-				base64 = arena_alloc(arena, blob.left * 4 / 3 + 8);
-				EVP_EncodeBlock((unsigned char *)base64, blob.at, (int)blob.left);
-				key->public_base64 = base64;
-				if (wire_next(&inside, &type))
-					key->type = arena_strndup(arena, (const char *)type.at,
-								  type.left);
-				key->state = PRIVATE_KEY_FOUND;
-			}
-		}
+	if (private_key_split(bytes, length, &parts)) {
+		key->encrypted = !wire_is(&parts.cipher, "none");
+		base64 = arena_alloc(arena, parts.blob.left * 4 / 3 + 8);
+		EVP_EncodeBlock((unsigned char *)base64, parts.blob.at, (int)parts.blob.left);
+		key->public_base64 = base64;
+		if (wire_next(&parts.blob, &type))
+			key->type = arena_strndup(arena, (const char *)type.at, type.left);
+		key->state = PRIVATE_KEY_FOUND;
 	}
 	secret_wipe_bytes(bytes, length);
+}
+
+/* The private part of an Ed25519 key: two equal numbers, the type, the public key, seed and public key. */
+static bool private_key_take_seed(const struct openssh_key *parts, unsigned char seed[static 32],
+				  unsigned char public_key[static 32])
+{
+	struct wire blob = parts->blob, secret = parts->secret, type, known, own, both;
+
+	if (!wire_is(&parts->cipher, "none") || secret.left < 8 ||
+	    memcmp(secret.at, secret.at + 4, 4) != 0)
+		return false;
+	secret.at += 8;
+	secret.left -= 8;
+	if (!wire_next(&blob, &type) || !wire_is(&type, "ssh-ed25519") ||
+	    !wire_next(&blob, &known) || known.left != 32)
+		return false;
+	if (!wire_next(&secret, &type) || !wire_is(&type, "ssh-ed25519") ||
+	    !wire_next(&secret, &own) || own.left != 32 || !wire_next(&secret, &both) ||
+	    both.left != 64 || memcmp(own.at, known.at, 32) != 0 ||
+	    memcmp(both.at + 32, known.at, 32) != 0)
+		return false;
+	memcpy(seed, both.at, 32);
+	memcpy(public_key, known.at, 32);
+	return true;
+}
+
+bool private_key_ed25519(const char *path, unsigned char seed[static 32],
+			 unsigned char public_key[static 32])
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct error why = {0};
+	struct openssh_key parts;
+	unsigned char *bytes;
+	const char *label;
+	size_t length, decoded;
+	bool found = false;
+	char *text;
+
+	if (file_read(path, KEY_CEILING_BYTES, &arena, &text, &length, &why) < 0)
+		return false;
+	label = strstr(text, OPENSSH_LABEL);
+	if (label) {
+		decoded = private_key_decode(label + strlen(OPENSSH_LABEL), &arena, &bytes);
+		found = private_key_split(bytes, decoded, &parts) &&
+			private_key_take_seed(&parts, seed, public_key);
+		secret_wipe_bytes(bytes, decoded);
+	}
+	secret_wipe_bytes(text, length);
+	return found;
 }
 
 static void private_key_read_pem(const char *text, struct private_key *key)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * private_key.h - what a private key file is, without its secret part.
+ * private_key.h - what a private key file is; the secret part only of an Ed25519 key, for key_signer.h.
  *
  * Which transport can log in with a key, and whether somebody must be asked for its passphrase, stands in the
  * file itself: a cloud's .pem has no .pub beside it. Sources: PROTOCOL.key of OpenSSH (the public half and the
@@ -28,6 +28,13 @@ struct private_key {
 
 /* Looks at the file, and at PATH.pub where the file itself does not tell. Everything is in the arena. */
 void private_key_look(const char *path, struct arena *arena, struct private_key *key);
+
+/*
+ * The seed and the public key (RFC 8032, section 5.1.5) of an Ed25519 key in OpenSSH's format that has no passphrase. False for
+ * any other file, and where the two halves do not belong together. The caller wipes the seed.
+ */
+bool private_key_ed25519(const char *path, unsigned char seed[static 32],
+			 unsigned char public_key[static 32]);
 
 /*
  * Whether libssh2 before 1.11 can log in with a key of this type to a current sshd: Ed25519 and ECDSA. It has no

@@ -3,7 +3,10 @@
 #include "tests/unit/support.h"
 
 #include "core/proc.h"
+#include "deployer/ssh/keys/key_signer.h"
 #include "deployer/ssh/keys/private_key.h"
+
+#include <openssl/evp.h>
 
 static const struct {
 	const char *type, *format, *passphrase;
@@ -66,6 +69,61 @@ static void test_none(void **state)
 	assert_int_equal(key.state, PRIVATE_KEY_FOREIGN);
 }
 
+/* A new key of this type; its path. */
+static const char *made_key(struct scratch *s, const char *name, const char *type,
+			    const char *passphrase)
+{
+	const char *path = in(s, name);
+	struct error err = {0};
+
+	assert_fine(proc_check(WORDS("ssh-keygen", "-q", "-t", type, "-N", passphrase, "-f", path),
+			       &err));
+	return path;
+}
+
+/* OpenSSL checks, with the public key that ssh-keygen wrote. */
+static void test_signer(void **state)
+{
+	struct scratch *s = *state;
+	const char *path = made_key(s, "a", "ed25519", "");
+	const struct key_signer *signer = key_signer_find(path);
+	unsigned char signature[KEY_SIGNATURE_BYTES], blob[KEY_BLOB_BYTES + 3];
+	const char *base64 = strchr(slurp(s, in(s, "a.pub")), ' ') + 1;
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	EVP_PKEY *key;
+
+	assert_non_null(signer);
+	assert_ptr_equal(key_signer_find(path), signer);
+	assert_int_equal(EVP_DecodeBlock(blob, (const unsigned char *)base64, 68), KEY_BLOB_BYTES);
+	assert_memory_equal(key_signer_blob(signer), blob, KEY_BLOB_BYTES);
+	assert_int_equal(key_signer_sign(signer, "some words", 10, signature), 0);
+	key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, blob + KEY_BLOB_BYTES - 32, 32);
+	assert_int_equal(EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key), 1);
+	assert_int_equal(EVP_DigestVerify(ctx, signature, sizeof(signature),
+					  (const unsigned char *)"some words", 10),
+			 1);
+	EVP_PKEY_free(key);
+	EVP_MD_CTX_free(ctx);
+}
+
+/* Files that are no Ed25519 key without a passphrase, and one whose halves come from two keys. */
+static void test_signer_refuses(void **state)
+{
+	struct scratch *s = *state;
+	const char *one = slurp(s, made_key(s, "one", "ed25519", ""));
+	const char *other = slurp(s, made_key(s, "other", "ed25519", ""));
+	size_t length = strlen(one), at = 300;
+	char *mixed = arena_strdup(&s->arena, one);
+
+	assert_null(key_signer_find(made_key(s, "locked", "ed25519", "secret")));
+	assert_null(key_signer_find(made_key(s, "ec", "ecdsa", "")));
+	assert_null(key_signer_find(in(s, "missing")));
+	assert_null(key_signer_find(put(s, "cut", arena_strndup(&s->arena, one, length / 2))));
+	assert_true(length > at && strlen(other) == length);
+	memcpy(mixed, other, at); /* the public key of one, the private part of the other */
+	assert_null(key_signer_find(put(s, "mixed", mixed)));
+}
+
 static void test_libssh2(void **state)
 {
 	(void)state;
@@ -81,8 +139,8 @@ static void test_libssh2(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_made),
-		SCRATCH_TEST(test_none),
+		SCRATCH_TEST(test_made),	SCRATCH_TEST(test_none),
+		SCRATCH_TEST(test_signer),	SCRATCH_TEST(test_signer_refuses),
 		cmocka_unit_test(test_libssh2),
 	};
 

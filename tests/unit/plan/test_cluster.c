@@ -272,6 +272,8 @@ static const struct {
 	{"hosts: [a]\nssh: {sudo: yes}\n", "2:13", "'sudo' must be true or false"},
 	{"hosts: [a]\nssh: {transport: opnssh}\n", "2:18", "did you mean 'openssh'"},
 	{"hosts: [a]\nssh: {transport: libssh2, jump: b}\n", "2:33", "'jump' needs"},
+	{"hosts: [a]\nssh: {keep: 60, transport: libssh2}\n", "2:13", "'keep' needs"},
+	{"hosts: [a]\nssh: {keep: -1}\n", "2:13", "keep"},
 	{"hosts: [a]\nregistry: {adress: x}\n", "2:12", "did you mean 'address'?"},
 	{"hosts: [a]\nregistry: [x]\n", "2:11", "'registry' must be a map"},
 	{"hosts: [a]\nregistry: {insecure: 1}\n", "2:22", "true or false"},
