@@ -3,6 +3,7 @@
 #include "cli/app/stage_departed.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_seeds.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
@@ -47,6 +48,7 @@ static int down_hosts(struct stages *s, bool purges, struct error *err)
 
 	fleet_check_owner(&s->fleet);
 	fleet_down(&s->fleet, purges);
+	stage_seeds_remove(s);
 	history_add(&s->fleet, &note);
 	if (purges && placed_remove(&s->fleet, &ignored) < 0)
 		log_warn("%s", ignored.text);

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/foreign.h"
+#include "core/log.h"
 #include "deployer/bringup/claim.h"
 #include "deployer/bringup/operate.h"
 #include "deployer/scheduler/scheduled.h"
@@ -21,7 +22,7 @@
 struct options {
 	int tail;
 	const char *rank;
-	bool follow;
+	bool follow, all;
 	struct words hosts;
 };
 
@@ -32,12 +33,15 @@ static const struct opt options[] = {
 	 offsetof(struct options, follow)},
 	{0, "rank", "N", "of a job: only this rank's output", OPT_TEXT,
 	 offsetof(struct options, rank)},
+	{'a', "all", NULL, "of containers: also what their sshd says of logins that went well",
+	 OPT_FLAG, offsetof(struct options, all)},
 	HOSTS_OPTION(struct options, hosts),
 	OPT_END,
 };
 
 struct logs {
 	int tail;
+	bool all;
 	struct proc_result *results; /* one per member */
 };
 
@@ -47,7 +51,7 @@ static int logs_fetch(struct member *m, void *arg, struct error *err)
 
 	if (m->engine->has_containers && member_ask_owner(m, err) < 0)
 		return -1;
-	return member_logs(m, logs->tail, &logs->results[m->index], err);
+	return member_logs(m, logs->tail, logs->all, &logs->results[m->index], err);
 }
 
 static void logs_print_all(const struct stages *s, const struct logs *logs)
@@ -211,7 +215,8 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 		    struct error *err)
 {
 	const struct options *o = values;
-	struct logs logs = {.tail = o->tail ? o->tail : TAIL_DEFAULT};
+	struct logs logs = {.tail = o->tail ? o->tail : TAIL_DEFAULT,
+			    .all = o->all || log_level() == LOG_VERBOSE};
 	struct stages s;
 
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0)
@@ -239,7 +244,8 @@ const struct command command_logs = {
 	.arguments = "[JOB|HOST...]",
 	.summary = "what a job printed, or the containers' logs",
 	.help = "Of a job each line stands behind its rank and host. Without JOB and HOST the logs of all hosts'\n"
-		"containers are printed, each line behind its host.\n",
+		"containers are printed, each line behind its host. What their sshd says of each login and its end\n"
+		"is left out, and refused keys and other errors are not; --all (or -v) prints all of it.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,

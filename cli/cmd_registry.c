@@ -33,67 +33,6 @@ static const struct opt options[] = {
 };
 #undef AT
 
-static int look(struct registry_site *site, const struct registry_options *o,
-		struct registry_found *found, struct error *err)
-{
-	struct arena *arena = site->ctx->arena;
-
-	if (registry_host_look(&site->host, false, arena, found, err) < 0)
-		return -1;
-	if (!o->install || *found->program)
-		return 0;
-	if (registry_host_install(&site->host, err) < 0)
-		return -1;
-	return registry_host_look(&site->host, false, arena, found, err);
-}
-
-/* Another port means another name: the unit or container of the old name must not stay. */
-static int leave_port(struct registry_site *site, struct error *err)
-{
-	bool ignored;
-
-	if (!site->before.name || site->before.port == site->host.port)
-		return 0;
-	return registry_host_stop(&site->before, &ignored, err);
-}
-
-/* What an earlier run was told stays; the machine's own answers fill in the rest. */
-static int registry_start(struct registry_site *site, const struct registry_options *o,
-			  const char **way, bool *was_running, struct error *err)
-{
-	const struct host *host = site->host.member ? site->host.member->host : NULL;
-	struct context *ctx = site->ctx;
-	struct registry_found found;
-
-	if (site_hold(site, err) < 0 || look(site, o, &found, err) < 0 ||
-	    registry_host_way(&site->host, &found, o->as, way, err) < 0 ||
-	    site_check_mirror(site, &found, *way, err) < 0 || leave_port(site, err) < 0)
-		return -1;
-	site->own.home = found.home;
-	site->own.storage = found.storage;
-	site->own.names = host ? WORDS(host->name, host->address) : NULL;
-	if (serve_make(&site->own, ctx->arena, &site->served, err) < 0)
-		return -1;
-	if (registry_host_start(&site->host, &found, *way, site->own.folder, serve_files,
-				ctx->arena, was_running, err) == 0)
-		return 0;
-	return site->own.mirror ? error_advise(err, "a mirror starts only while %s answers it",
-					       site->own.mirror)
-				: -1;
-}
-
-/* Uses it from here as a client does: the certificate and the password must fit. */
-static int registry_check(struct registry_site *site, struct error *err)
-{
-	_cleanup_(registry_closep) struct registry *registry = NULL;
-
-	if (site_contact(site, &registry, err) == 0 && registry_contact(registry, err) == 0)
-		return 0;
-	return error_wrap(err, "the registry runs%s%s, but cannot be used from here",
-			  site->host.member ? " on " : "",
-			  site->host.member ? site->host.member->host->name : "");
-}
-
 static void print_served(const struct registry_site *site, const char *way, bool was_running)
 {
 	const struct serve *own = &site->own;
@@ -124,7 +63,7 @@ static int registry_serve(struct registry_site *site, const struct registry_opti
 	bool was_running = false;
 	const char *way;
 
-	if (registry_start(site, o, &way, &was_running, err) < 0 || registry_check(site, err) < 0)
+	if (site_start(site, o, &way, &was_running, err) < 0)
 		return -1;
 	if (!site->ctx->json) {
 		print_served(site, way, was_running);

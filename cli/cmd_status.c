@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_seeds.h"
 #include "cli/app/stage_simulated.h"
 #include "cli/run_on.h"
 #include "cli/status_on.h"
@@ -349,6 +350,8 @@ static void status_print_json(const struct status *status)
 			cJSON_AddItemToArray(
 				hosts, status_host_json(&s->fleet.members[i], &status->rows[i]));
 	stage_add_simulated(s, json);
+	if (s->cluster.images.seeds)
+		stage_seeds_say((struct stages *)(uintptr_t)s, json);
 	json_print(stdout, json);
 }
 
@@ -383,6 +386,8 @@ static int status_show(struct stages *s, struct error *err)
 		status_print_json(&status);
 	else
 		status_print_table(&status);
+	if (!s->ctx->json)
+		stage_seeds_say(s, NULL);
 	status_warn_of_gpus(&s->fleet);
 	return fleet_result(&s->fleet, err);
 }

@@ -8,6 +8,8 @@
 #include "registry-client/limits.h"
 #include "registry-client/http/session.h"
 
+#include <curl/curl.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,11 +72,36 @@ static void add_storage(cJSON *json, const char *storage)
 	cJSON_AddBoolToObject(purging, "dryrun", false);
 }
 
+/* https://USER:PASSWORD@HOST. Distribution writes the URL into its log as information; the log's level is above that. */
+static void serve_add_url_with_login(cJSON *proxy, const struct serve *serve)
+{
+	const struct credentials *login = &serve->mirror_login;
+	size_t scheme = (size_t)(strstr(serve->mirror, "://") - serve->mirror) + strlen("://");
+	const char *password = secret_reveal(login->password);
+	char *parts[] = {curl_easy_escape(NULL, login->user, 0),
+			 curl_easy_escape(NULL, password, 0)};
+	_cleanup_(str_release) struct str url = STR_INIT;
+
+	if (!parts[0] || !parts[1])
+		oom();
+	str_addf(&url, "%.*s%s:%s@%s", (int)scheme, serve->mirror, parts[0], parts[1],
+		 serve->mirror + scheme);
+	cJSON_AddStringToObject(proxy, "remoteurl", url.text);
+	OPENSSL_cleanse(url.text, url.length);
+	OPENSSL_cleanse(parts[1], strlen(parts[1]));
+	curl_free(parts[0]);
+	curl_free(parts[1]);
+}
+
 static void add_mirror(cJSON *json, const struct serve *serve)
 {
 	const struct credentials *login = &serve->mirror_login;
 	cJSON *proxy = cJSON_AddObjectToObject(json, "proxy");
 
+	if (serve->mirror_is_basic && login->user) {
+		serve_add_url_with_login(proxy, serve);
+		return;
+	}
 	cJSON_AddStringToObject(proxy, "remoteurl", serve->mirror);
 	if (!login->user)
 		return;

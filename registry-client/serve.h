@@ -30,8 +30,9 @@ struct serve {
 		*mirror; /* URL of the registry behind a mirror; NULL: no mirror, it takes pushes */
 	const char *mirror_ca; /* PEM file of the CA of that registry; NULL: the system's CAs */
 	struct credentials mirror_login;
-	const char *home;    /* absolute: the folder of the server's files on its own machine */
-	const char *storage; /* absolute: where it keeps the images */
+	bool mirror_is_basic; /* that registry takes the login by Basic authentication alone */
+	const char *home;     /* absolute: the folder of the server's files on its own machine */
+	const char *storage;  /* absolute: where it keeps the images */
 };
 
 struct served {
@@ -71,9 +72,10 @@ int serve_read(const char *folder, struct arena *arena, struct serve *serve, str
 const char *serve_host_of(const char *address, struct arena *arena, int *port);
 
 /*
- * Whether the registry behind a mirror asks for a password by Basic authentication. Distribution 2
- * cannot send one: its mirror then has none of the images, and does not say why. Source:
- * github.com/distribution/distribution, issue 3153. False when the registry does not answer.
+ * Whether the registry behind a mirror asks for a password by Basic authentication. Distribution 2 does not send the user and
+ * password of its configuration then: its mirror has none of the images, and does not say why. Source:
+ * github.com/distribution/distribution, issue 3153. What stands in the URL itself is sent (Go, net/http, Request.URL), which
+ * `mirror_is_basic` asks for. False when the registry does not answer.
  */
 struct registry;
 bool serve_mirror_wants_basic(struct registry *upstream);

@@ -220,11 +220,13 @@ static int know_upstream(struct registry_site *site, struct error *err)
 				    err);
 }
 
-int site_check_mirror(struct registry_site *site, const struct registry_found *found,
-		      const char *way, struct error *err)
+/* Finds out how a server of this kind logs in to `own.mirror`; an error where its login is missing or refused there. */
+static int registry_site_check_mirror(struct registry_site *site,
+				      const struct registry_found *found, const char *way,
+				      struct error *err)
 {
 	_cleanup_(registry_closep) struct registry *registry = NULL;
-	const struct serve *own = &site->own;
+	struct serve *own = &site->own;
 	const struct access_options options = {.ca = own->mirror_ca,
 					       .plain_http = own->mirror &&
 							     starts_with(own->mirror, "http:"),
@@ -241,10 +243,12 @@ int site_check_mirror(struct registry_site *site, const struct registry_found *f
 		return -1;
 	if (!serve_mirror_wants_basic(registry))
 		return 0;
-	return error_set(
-		err, ERROR_FAILED,
-		"%s asks for a password by Basic authentication, and Distribution 2 cannot pull through with one; mirror a registry that wants none or gives tokens, or fill one of its own: ringup copy",
-		own->mirror);
+	if (!own->mirror_login.user)
+		return error_set(err, ERROR_FAILED,
+				 "%s asks for a password; log in there first: ringup login %s",
+				 own->mirror, upstream(site));
+	own->mirror_is_basic = true;
+	return registry_contact(registry, err);
 }
 
 int site_plan(struct context *ctx, const struct registry_options *o, struct registry_site *site,
@@ -328,4 +332,81 @@ int site_contact(struct registry_site *site, struct registry **registry, struct 
 		return -1;
 	credentials.password.hidden = password;
 	return access_open(ctx, &options, &ref, registry, err);
+}
+
+static int registry_site_look(struct registry_site *site, const struct registry_options *o,
+			      struct registry_found *found, struct error *err)
+{
+	struct arena *arena = site->ctx->arena;
+
+	if (registry_host_look(&site->host, false, arena, found, err) < 0)
+		return -1;
+	if (!o->install || *found->program)
+		return 0;
+	if (registry_host_install(&site->host, err) < 0)
+		return -1;
+	return registry_host_look(&site->host, false, arena, found, err);
+}
+
+/* Another port means another name: the unit or container of the old name must not stay. */
+static int registry_site_leave_port(struct registry_site *site, struct error *err)
+{
+	bool ignored;
+
+	if (!site->before.name || site->before.port == site->host.port)
+		return 0;
+	return registry_host_stop(&site->before, &ignored, err);
+}
+
+/* What an earlier run was told stays; the machine's own answers fill in the rest. */
+static int registry_site_start(struct registry_site *site, const struct registry_options *o,
+			       const char **way, bool *was_running, struct error *err)
+{
+	const struct host *host = site->host.member ? site->host.member->host : NULL;
+	struct context *ctx = site->ctx;
+	struct registry_found found;
+
+	if (site_hold(site, err) < 0 || registry_site_look(site, o, &found, err) < 0 ||
+	    registry_host_way(&site->host, &found, o->as, way, err) < 0 ||
+	    registry_site_check_mirror(site, &found, *way, err) < 0 ||
+	    registry_site_leave_port(site, err) < 0)
+		return -1;
+	site->own.home = found.home;
+	site->own.storage = found.storage;
+	site->own.names = host ? WORDS(host->name, host->address) : NULL;
+	if (serve_make(&site->own, ctx->arena, &site->served, err) < 0)
+		return -1;
+	if (registry_host_start(&site->host, &found, *way, site->own.folder, serve_files,
+				ctx->arena, was_running, err) == 0)
+		return 0;
+	return site->own.mirror ? error_advise(err, "a mirror starts only while %s answers it",
+					       site->own.mirror)
+				: -1;
+}
+
+/* Uses it from here as a client does: the certificate and the password must fit. */
+static int registry_site_check(struct registry_site *site, struct error *err)
+{
+	_cleanup_(registry_closep) struct registry *registry = NULL;
+
+	if (site_contact(site, &registry, err) == 0 && registry_contact(registry, err) == 0)
+		return 0;
+	return error_wrap(err, "the registry runs%s%s, but cannot be used from here",
+			  site->host.member ? " on " : "",
+			  site->host.member ? site->host.member->host->name : "");
+}
+
+int site_start(struct registry_site *site, const struct registry_options *o, const char **way,
+	       bool *was_running, struct error *err)
+{
+	return registry_site_start(site, o, way, was_running, err) < 0
+		       ? -1
+		       : registry_site_check(site, err);
+}
+
+int site_remove(struct registry_site *site, struct error *err)
+{
+	if (site_hold(site, err) < 0 || registry_host_remove(&site->host, err) < 0)
+		return -1;
+	return folder_remove(site->own.folder, err);
 }

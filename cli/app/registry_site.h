@@ -51,9 +51,15 @@ int site_plan(struct context *ctx, const struct registry_options *o, struct regi
  */
 int site_hold(struct registry_site *site, struct error *err);
 
-/* Whether a server of this kind can pull through from `own.mirror`; no mirror: it can. */
-int site_check_mirror(struct registry_site *site, const struct registry_found *found,
-		      const char *way, struct error *err);
+/*
+ * After site_plan: makes the files, starts the server unless it runs with just these, and uses it from here as a client does.
+ * *way is systemd, process or container.
+ */
+int site_start(struct registry_site *site, const struct registry_options *o, const char **way,
+	       bool *was_running, struct error *err);
+
+/* After site_open: stops the server and removes all of it from the host, its images too; then its folder here. */
+int site_remove(struct registry_site *site, struct error *err);
 
 /* For _cleanup_. */
 void site_close(struct registry_site *site);

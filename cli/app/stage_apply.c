@@ -3,6 +3,7 @@
 
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_push.h"
+#include "cli/app/stage_seeds.h"
 #include "cli/app/stage_simulated.h"
 
 #include "core/clock.h"
@@ -65,6 +66,7 @@ int stage_apply(struct stages *s, const struct apply *apply, struct error *err)
 	bringup.image_is_new = apply->image_is_new;
 	if (stage_image_file(s, &bringup.image_archive, err) < 0)
 		return -1;
+	stage_seeds(s, &bringup);
 	fleet_bringup(&s->fleet, &bringup);
 	if (bringup.image_archive)
 		unlink(bringup.image_archive);

@@ -9,6 +9,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "deployer/container/parcel.h"
 #include "deployer/container/gpus.h"
 #include "deployer/lease/up_leases.h"
 #include "deployer/probe.h"
@@ -216,8 +217,7 @@ static int stage_fill_bringup(struct stages *s, struct bringup *bringup, struct 
 	if (!file_exists(arena_printf(s->arena, "%s/allreduce", programs)))
 		return error_set(err, ERROR_FAILED, "the worker %s/allreduce is missing; run make",
 				 programs);
-	bringup->worker_folder = programs;
-	return 0;
+	return parcel_read_programs(programs, s->arena, &bringup->programs, err);
 }
 
 int stage_bringup(struct stages *s, struct bringup *bringup, struct error *err)

@@ -146,13 +146,15 @@ static int stage_push_build(struct stages *s, struct registry *registry, struct 
 	return (s->other_spec ? stage_index_push : stage_push_one)(s, registry, err);
 }
 
-bool stage_image_is_there(const struct stages *s)
+bool stage_image_is_there(struct stages *s)
 {
+	const char *wanted = images_name_on_hosts(
+		&s->cluster, reference_text(&s->reference, s->arena), s->arena);
+
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct member *m = &s->fleet.members[i];
 
-		if (member_is_active(m) &&
-		    !ends_with(m->state.image, s->reference.digest + strlen("sha256:")))
+		if (member_is_active(m) && (!m->state.image || strcmp(m->state.image, wanted) != 0))
 			return false;
 	}
 	return true;
@@ -193,7 +195,7 @@ static void stage_push_measure(struct stages *s, struct registry *registry)
 	struct error ignored = {0};
 	const char *bytes;
 
-	if (!s->reference.digest || stage_image_is_there(s) ||
+	if (!registry || !s->reference.digest || stage_image_is_there(s) ||
 	    registry_get_manifest(registry, &s->reference, s->arena, &descriptor, &bytes,
 				  &ignored) < 0 ||
 	    manifest_parse(bytes, descriptor.size_bytes, "the image's manifest", s->arena,
@@ -213,10 +215,7 @@ int stage_provide(struct stages *s, const struct access_options *options, bool *
 	if (stage_push_ask(s, options, &registry, &found, err) < 0)
 		return -1;
 	*is_new = !found;
-	if (!found && stage_push_build(s, registry, err) < 0)
-		return -1;
-	stage_push_measure(s, registry);
-	return 0;
+	return found ? 0 : stage_push_build(s, registry, err);
 }
 
 /* The digest that ringup.lock has for this very recipe and name; NULL when it has none. */
@@ -268,6 +267,8 @@ int stage_find_or_recall(struct stages *s, struct registry **registry, bool *fou
 	log_warn("%s; hosts that have the image of ringup.lock go on without the registry",
 		 err->text);
 	*err = (struct error){0};
+	registry_closep(registry);
+	*registry = NULL;
 	s->reference.digest = digest;
 	*found = true;
 	return 0;
@@ -281,5 +282,8 @@ int stage_provide_or_recall(struct stages *s, bool *is_new, struct error *err)
 	if (stage_find_or_recall(s, &registry, &found, err) < 0)
 		return -1;
 	*is_new = !found;
-	return found ? 0 : stage_push_build(s, registry, err);
+	if (!found && stage_push_build(s, registry, err) < 0)
+		return -1;
+	stage_push_measure(s, registry);
+	return 0;
 }

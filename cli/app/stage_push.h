@@ -54,7 +54,7 @@ int stage_find_or_recall(struct stages *stages, struct registry **registry, bool
 			 struct error *err);
 
 /* Whether the containers of all active hosts have the image of the reference. */
-bool stage_image_is_there(const struct stages *stages);
+bool stage_image_is_there(struct stages *stages);
 
 /*
  * Where the image goes to the hosts over SSH and one of them may lack it: brings it from the registry into a file of

@@ -14,11 +14,15 @@
 #include "plan/credentials.h"
 #include "plan/reference.h"
 
+struct parcel_program;
+
 struct bringup {
 	const char *image; /* HOST/NAME@sha256:...; NULL with an engine without containers */
 	const char
-		*image_archive;	 /* a file to send to hosts without it (images.transfer); or NULL */
-	uint64_t image_bytes;	 /* of its blobs, as a host gets them; 0: not known */
+		*image_archive; /* a file to send to hosts without it (images.transfer); or NULL */
+	uint64_t image_bytes;	/* of its blobs, as a host gets them; 0: not known */
+	const char *const *
+		seed_names; /* by member: another name under which it has come (seeds.h), which goes; NULL: no seeds */
 	bool image_is_new;	 /* it is new in the registry, so no host can have it */
 	const char *accelerator; /* cpu or cuda */
 	const char *registry;	 /* HOST:PORT */
@@ -30,7 +34,8 @@ struct bringup {
 	 * what they have, and member->waits stays true.
 	 */
 	int rolling;
-	const char *worker_folder; /* where allreduce lies here, for an engine without containers */
+	const struct parcel_program
+		*programs; /* for an engine without containers (parcel.h); or NULL */
 	struct keys keys;
 };
 

@@ -36,7 +36,7 @@ static int died(struct member *m, const char *state, struct error *err)
 	_cleanup_(proc_result_release) struct proc_result logs = {0};
 	struct error ignored = {0};
 
-	if (member_logs(m, LOG_LINES, &logs, &ignored) == 0)
+	if (member_logs(m, LOG_LINES, false, &logs, &ignored) == 0)
 		str_add(&logs.out, logs.err.text);
 	str_one_line(&logs.out, LOG_BYTES);
 	mesh_died(m, remote_value(state, "container_exit", &m->arena), logs.out.text, err);

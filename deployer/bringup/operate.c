@@ -2,8 +2,8 @@
 /* Work on a running cluster: take it down, read its logs, run words in it. */
 #include "deployer/bringup/operate.h"
 
+#include "core/quote.h"
 #include "deployer/bringup/bringup.h"
-
 #include "deployer/container/container.h"
 #include "deployer/container/images.h"
 #include "deployer/records/journal.h"
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define DOWN_TIMEOUT_S 180
+#define LOGS_LINES_READ "100000" /* of a log from which lines are left out */
 
 /* What an interrupted `up` may have set aside. Only this cluster's folder can have led to it. */
 static int operate_remove_aside(struct member *m, struct error *err)
@@ -88,21 +89,37 @@ void fleet_down(struct fleet *fleet, bool with_purge)
 	fleet_each(fleet, down_one, &with_purge);
 }
 
-int member_logs(struct member *m, int tail, struct proc_result *result, struct error *err)
+/* The engine's words, in the script that leaves out what nobody wants to read unless `all`. */
+static int operate_logs_words(struct member *m, int tail, bool all, struct words *words,
+			      struct error *err)
 {
+	const char *count = arena_printf(&m->arena, "%d", tail);
 	const struct engine_value values[] = {{"container", m->fleet->container, NULL},
-					      {"tail", arena_printf(&m->arena, "%d", tail), NULL},
+					      {"tail", all ? count : LOGS_LINES_READ, NULL},
 					      {0}};
+	struct words logs = WORDS_INIT(&m->arena);
+	_cleanup_(str_release) struct str line = STR_INIT;
+
+	if (all) {
+		engine_expand(m->engine->logs, values, words);
+		return 0;
+	}
+	engine_expand(m->engine->logs, values, &logs);
+	quote_words(&line, logs.list);
+	return remote_script("logs", WORDS(line.text, count), words, err);
+}
+
+int member_logs(struct member *m, int tail, bool all, struct proc_result *result, struct error *err)
+{
 	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {0};
 
 	if (!m->engine->has_containers)
 		return error_set(err, ERROR_FAILED, "%s: there is no container with engine %s",
 				 m->host->name, m->engine->name);
-	engine_expand(m->engine->logs, values, &words);
-	command.words = words.list;
-	if (member_connect(m, err) < 0)
+	if (operate_logs_words(m, tail, all, &words, err) < 0 || member_connect(m, err) < 0)
 		return -1;
+	command.words = words.list;
 	if (ssh_check(m->ssh, &command, "cannot read the container's log", result, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
 	return 0;

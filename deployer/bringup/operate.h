@@ -8,8 +8,12 @@
 /* Stops and removes the containers; `purge` also removes the image and all files on the hosts. */
 void fleet_down(struct fleet *fleet, bool purge);
 
-/* Reads the last `tail` lines of one member's container log. The caller releases *result. */
-int member_logs(struct member *member, int tail, struct proc_result *result, struct error *err);
+/*
+ * Reads the last `tail` lines of one member's container log, without those of its sshd about logins that went well unless `all`
+ * (remote/logs.sh). The caller releases *result.
+ */
+int member_logs(struct member *member, int tail, bool all, struct proc_result *result,
+		struct error *err);
 
 /* For launchers: the words that run `words` in the member's container, in the member's arena. */
 const char *const *member_exec_words(struct member *member, const char *const *words);

@@ -14,7 +14,8 @@ int visit_compare(struct visit *v, struct error *err)
 	const struct host_state *state = &v->m->state;
 
 	container_describe(v->m, v->bringup, &v->container);
-	if (parcel_make(v->m, v->bringup, &v->parcel, err) < 0)
+	v->is_first = !*state->mesh && !*state->container_id && !*state->owner.id;
+	if (parcel_measure(v->m, v->bringup, &v->parcel, err) < 0)
 		return -1;
 	/*
 	 * a host without the files has lost the folder, and a running container still has the lost
@@ -92,6 +93,8 @@ static int write_parcel(struct visit *v, const char **path, struct error *err)
 	*path = cluster_state_path(m->fleet->cluster,
 				   arena_printf(&m->arena, "keys/%s.tar", m->host->name),
 				   &m->arena);
+	if (parcel_make(m, v->bringup, &v->parcel, err) < 0)
+		return -1;
 	return file_write(*path, v->parcel.tar, v->parcel.tar_bytes, 0600, err);
 }
 

@@ -16,6 +16,7 @@ struct visit {
 	struct parcel parcel;
 	struct progress_step *step;
 	bool files_differ, container_differs;
+	bool is_first; /* nothing of the cluster was on the host */
 };
 
 /*

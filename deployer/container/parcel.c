@@ -14,41 +14,48 @@ struct packer {
 	struct tarball tarball;
 	struct digest digest;
 	struct arena *arena;
+	FILE *out; /* of the tar; NULL: only the digest is wanted */
 	struct error *err;
 };
 
+/* Without `what` the content counts, and otherwise what stands for it. */
 static int parcel_pack(struct packer *p, const char *path, const void *bytes, size_t length,
-		       mode_t mode)
+		       mode_t mode, const char *what)
 {
 	digest_add(&p->digest, path, strlen(path) + 1);
 	digest_add(&p->digest, &mode, sizeof(mode));
 	digest_add(&p->digest, &length, sizeof(length));
-	digest_add(&p->digest, bytes, length);
-	return tarball_add(&p->tarball, path, bytes, length, mode, p->err);
+	digest_add(&p->digest, what ? what : bytes, what ? strlen(what) : length);
+	return p->out ? tarball_add(&p->tarball, path, bytes, length, mode, p->err) : 0;
 }
 
-static int pack_file(struct packer *p, const char *folder, const char *name)
+static int parcel_read(const char *folder, const char *name, struct arena *arena,
+		       struct parcel_program *program, struct error *err)
 {
-	const char *path = arena_printf(p->arena, "%s/%s", folder, name);
-	size_t length;
+	const char *path = arena_printf(arena, "%s/%s", folder, name);
 	char *bytes;
 
-	if (file_read(path, WORKER_CEILING_BYTES, p->arena, &bytes, &length, p->err) < 0)
+	if (file_read(path, WORKER_CEILING_BYTES, arena, &bytes, &program->length, err) < 0)
 		return -1;
-	return parcel_pack(p, arena_printf(p->arena, "bin/%s", name), bytes, length, 0755);
+	program->path = arena_printf(arena, "bin/%s", name);
+	program->bytes = bytes;
+	digest_of(bytes, program->length, program->digest);
+	return 0;
 }
 
-/* What a host without containers needs to run the worker and jobs. */
-static int pack_worker(struct packer *p, const struct bringup *bringup)
+int parcel_read_programs(const char *folder, struct arena *arena,
+			 const struct parcel_program **programs, struct error *err)
 {
+	struct parcel_program *list = ARENA_ARRAY(arena, 4, struct parcel_program);
 	const char *entry;
 
-	if (share_path(p->arena, "images/entry", &entry, p->err) < 0 ||
-	    pack_file(p, entry, "with-secret") < 0)
+	if (share_path(arena, "images/entry", &entry, err) < 0 ||
+	    parcel_read(entry, "with-secret", arena, &list[0], err) < 0 ||
+	    parcel_read(folder, "allreduce", arena, &list[1], err) < 0 ||
+	    parcel_read(folder, "ringup-job", arena, &list[2], err) < 0)
 		return -1;
-	if (pack_file(p, bringup->worker_folder, "allreduce") < 0)
-		return -1;
-	return pack_file(p, bringup->worker_folder, "ringup-job");
+	*programs = list;
+	return 0;
 }
 
 static int pack_key_file(struct packer *p, const struct key_file *file)
@@ -56,7 +63,7 @@ static int pack_key_file(struct packer *p, const struct key_file *file)
 	const char *path = arena_printf(p->arena, "ssh/%s", file->name);
 	const char *text = file->text ? file->text : secret_reveal(file->secret);
 
-	return parcel_pack(p, path, text, strlen(text), file->mode);
+	return parcel_pack(p, path, text, strlen(text), file->mode, NULL);
 }
 
 static int pack_all(struct packer *p, struct member *m, const struct bringup *bringup)
@@ -68,9 +75,12 @@ static int pack_all(struct packer *p, struct member *m, const struct bringup *br
 		if (pack_key_file(p, &files[i]) < 0)
 			return -1;
 	if (bringup->registry_ca && parcel_pack(p, "registry-ca.crt", bringup->registry_ca,
-						strlen(bringup->registry_ca), 0644) < 0)
+						strlen(bringup->registry_ca), 0644, NULL) < 0)
 		return -1;
-	return m->engine->has_containers ? 0 : pack_worker(p, bringup);
+	for (const struct parcel_program *f = bringup->programs; f && f->path; f++)
+		if (parcel_pack(p, f->path, f->bytes, f->length, 0755, f->digest) < 0)
+			return -1;
+	return 0;
 }
 
 /* Adds to the tar. Unlike realloc, it leaves no copy of the keys in freed memory. */
@@ -105,19 +115,30 @@ static FILE *parcel_open(struct parcel *parcel)
 	return out;
 }
 
+int parcel_measure(struct member *m, const struct bringup *bringup, struct parcel *parcel,
+		   struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct packer p = {.arena = &arena, .err = err};
+	int rc;
+
+	*parcel = (struct parcel){0};
+	digest_init(&p.digest);
+	rc = pack_all(&p, m, bringup);
+	digest_finish(&p.digest, parcel->digest);
+	return rc;
+}
+
 int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *parcel,
 		struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct packer p = {.arena = &arena, .err = err};
+	struct packer p = {.arena = &arena, .err = err, .out = parcel_open(parcel)};
 	const char *owner = owner_text(&m->fleet->owner, &arena);
-	FILE *out;
 	int rc;
 
-	*parcel = (struct parcel){0};
-	out = parcel_open(parcel);
 	digest_init(&p.digest);
-	rc = tarball_init(&p.tarball, out, "the files for a host", err);
+	rc = tarball_init(&p.tarball, p.out, "the files for a host", err);
 	if (rc == 0)
 		rc = pack_all(&p, m, bringup);
 	digest_finish(&p.digest, parcel->digest);
@@ -129,7 +150,7 @@ int parcel_make(struct member *m, const struct bringup *bringup, struct parcel *
 	if (rc == 0)
 		rc = tarball_finish(&p.tarball, err);
 	tarball_release(&p.tarball);
-	fclose(out);
+	fclose(p.out);
 	return rc;
 }
 

@@ -40,7 +40,8 @@ static void replace_add(struct words *out, const char *key, const char *const *w
 	words_addf(out, "%s=%s", key, line.text);
 }
 
-static void replace_add_old(struct member *m, struct words *out)
+/* An interrupted run leaves a container aside only where it has put its files first. */
+static void replace_add_old(struct member *m, bool is_first, struct words *out)
 {
 	const struct engine *e = m->engine;
 	const char *own = m->fleet->container, *aside = replace_aside_name(m);
@@ -50,7 +51,8 @@ static void replace_add_old(struct member *m, struct words *out)
 	words_addf(out, "ran=%s", m->state.running ? "yes" : "");
 	replace_add(out, "stop", replace_words(m, e->stop, old, ""));
 	replace_add(out, "rename", replace_words(m, e->rename, old, aside));
-	replace_add(out, "stop_aside", replace_words(m, e->stop, aside, ""));
+	if (!is_first)
+		replace_add(out, "stop_aside", replace_words(m, e->stop, aside, ""));
 	replace_add(out, "remove_aside", replace_words(m, e->remove, aside, ""));
 	replace_add(out, "back", replace_words(m, e->rename, aside, own));
 	replace_add(out, "start", replace_words(m, e->resume, own, ""));
@@ -149,7 +151,7 @@ static int replace_run(struct visit *v, struct error *err)
 
 	progress_state(v->step,
 		       *m->state.container_id ? "replaces the container" : "starts the container");
-	replace_add_old(m, &arguments);
+	replace_add_old(m, v->is_first, &arguments);
 	replace_add(&arguments, "run", container_run_words(m, &v->container));
 	if (replace_add_proof(m, &arguments, err) < 0 ||
 	    remote_script("replace", arguments.list, &words, err) < 0 || member_connect(m, err) < 0)

@@ -412,6 +412,17 @@ int registry_host_start(struct registry_host *host, const struct registry_found 
 	return 0;
 }
 
+int registry_host_remove(struct registry_host *host, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&arena);
+
+	if (script(host, "remove", "", "", &words, err) < 0)
+		return -1;
+	return registry_host_run(host, &words, NULL, 0, "cannot remove the registry", &result, err);
+}
+
 int registry_host_stop(struct registry_host *host, bool *was_running, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;

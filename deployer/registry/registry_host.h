@@ -68,6 +68,9 @@ int registry_host_start(struct registry_host *host, const struct registry_found 
 /* Stops the server and keeps it from starting at the next boot. */
 int registry_host_stop(struct registry_host *host, bool *was_running, struct error *err);
 
+/* Stops the server and removes its files, its unit, and the images that lie below HOME. */
+int registry_host_remove(struct registry_host *host, struct error *err);
+
 /* Frees the space of unreferenced blobs. The server must be stopped: it would lose pushes. */
 int registry_host_collect(struct registry_host *host, const struct registry_found *found,
 			  const char *way, struct error *err);

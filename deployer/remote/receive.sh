@@ -61,10 +61,11 @@ if [ "$keep" = keep ]; then
 	rm -rf "$folder/ssh.before"
 	cp -a "$folder/ssh" "$folder/ssh.before"
 fi
-find "$new" -type f ! -name mesh | while read -r file; do
-	to="$folder/${file#"$new"/}"
-	mkdir -p "${to%/*}"
-	mv -f "$file" "$to"
+# A rename each, by as few processes as there are folders.
+for part in . ssh bin; do
+	[ -d "$new/$part" ] || continue
+	mkdir -p "$folder/$part"
+	find "$new/$part" -maxdepth 1 -type f ! -name mesh -exec sh -c 'to=$1; shift; exec mv -f "$@" "$to/"' move "$folder/$part" {} +
 done
 if [ -f "$new/ssh/mesh" ]; then
 	mv -f "$new/ssh/mesh" "$folder/ssh/mesh"

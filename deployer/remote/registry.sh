@@ -4,11 +4,12 @@
 #   look     prints what is there as key=value lines; changes nothing
 #   start    takes a tar of the server's files on stdin; (re)starts the server if anything differs
 #   stop     stops the server, also for the next boot; its images stay
+#   remove   stops it, and removes its files and the images below its home
 #   collect  frees the space of unreferenced blobs; the server must be stopped
 #   install  installs Debian's package docker-registry, without its own unit
 # The words are name (of unit and container), home (folder of its files), storage (folder of its images), as
 # (systemd, process or container), port, program, measure (yes: add up the images), owner (the file of that name),
-# and take (take: the registry may be somebody else's). If it is somebody else's, start, stop and collect change
+# and take (take: the registry may be somebody else's). If it is somebody else's, start, stop, remove and collect change
 # nothing, print that owner and end with status 76. The others are lines of the engine's record, which ringup has quoted: engine state run remove logs task.
 set -eu
 umask 077
@@ -295,4 +296,10 @@ stop)
 	;;
 collect) collect ;;
 install) install ;;
+remove)
+	check_owner
+	halt
+	! has_unit || rm -f "$unit"
+	rm -rf "$home"
+	;;
 esac

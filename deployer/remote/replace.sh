@@ -6,7 +6,7 @@
 # The words are old (yes: there is one), ran (yes: it was running) and folder, the cluster's on this host, where the
 # old container's files lie in ssh.before (receive.sh keeps them); the others are lines of the engine's record,
 # which ringup has quoted: stop and rename for the old one; stop_aside, remove_aside, back and start for the one that
-# is set aside, which an interrupted run may have left; run, state, logs and remove for the new one; has_ssh and
+# is set aside, which an interrupted run may have left (stop_aside is empty where there was none); run, state, logs and remove for the new one; has_ssh and
 # prove, which run in it.
 # With restart, that line is run instead: the container that is there starts again, and proves itself.
 # Prints the new container's id and state as key=value lines. After a failure it prints failed=run, failed=died or
@@ -38,7 +38,7 @@ set_aside() {
 		quietly "$remove_aside"
 		quietly "$stop"
 		quietly "$rename" || old=''
-	elif quietly "$stop_aside"; then
+	elif [ -n "$stop_aside" ] && quietly "$stop_aside"; then
 		old=yes ran=yes
 	fi
 }

@@ -293,6 +293,18 @@ static const struct yaml_row build_rows[] = {
 
 /* --- images --------------------------------------------------------------------------------- */
 
+/* The rows stand in this order, so `transfer` is known. */
+static int images_check_seeds(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_images *images = at->values;
+
+	if (!at->node || !images->seeds || strcmp(images->transfer, "ssh") != 0)
+		return 0;
+	return yaml_error(
+		at->node, err,
+		"'seeds' do not go with transfer: ssh: they get the image from a registry");
+}
+
 #define AT(member) offsetof(struct cluster_images, member)
 static const struct yaml_row images_rows[] = {
 	{.key = "keep",
@@ -308,6 +320,14 @@ static const struct yaml_row images_rows[] = {
 	 .value = "registry",
 	 .help = "registry: hosts pull from it; ssh: they get the image from here, over SSH",
 	 .choices = WORDS("registry", "ssh")},
+	{.key = "seeds",
+	 .kind = YAML_ROW_INT,
+	 .offset = AT(seeds),
+	 .value = "0",
+	 .min = 0,
+	 .max = 16,
+	 .help = "the first N hosts serve the image to the others; 0: each pulls from the registry",
+	 .check = images_check_seeds},
 	YAML_ROWS_END,
 };
 #undef AT

@@ -79,6 +79,7 @@ struct cluster_build {
 struct cluster_images {
 	int keep;	      /* versions that a host keeps; 0: all */
 	const char *transfer; /* registry, or ssh: from here, over the connection */
+	int seeds;	      /* so many of the hosts serve the image to the others */
 };
 
 struct cluster_mirrors {

@@ -32,7 +32,7 @@ int cluster_check_gpus(const struct yaml_place *at, struct error *err)
 
 	if (!*gpus || gpu_wish_parse(gpus, at->arena, &ignored, &why) == 0)
 		return 0;
-	return yaml_error(at->node, err, "'%s' is %s", at->row->key, why.text);
+	return yaml_error(at->node, err, "'%s': %s", at->row->key, why.text);
 }
 
 static const char *host_key(const void *values, const void *root)

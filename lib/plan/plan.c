@@ -219,7 +219,8 @@ static int plan_read(const cJSON *json, struct arena *arena, struct plan *plan, 
 					 choice->name);
 		plan->count++;
 	}
-	if (!plan->count)
+	/* with `stack: []` nothing was asked for, and nothing is chosen */
+	if (!plan->count && (plan->request_count || !cJSON_IsArray(requests)))
 		return error_set(err, ERROR_USAGE, "the plan holds no stack");
 	read_base(json_member(json, "base"), arena, &plan->base);
 	plan->env_count =

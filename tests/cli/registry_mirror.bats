@@ -143,14 +143,29 @@ mirror_holds() {
 	pulled lab/tls:1
 }
 
-@test "behind it a password by Basic authentication: refused, since it would find nothing" {
+@test "behind it a password by Basic authentication: pulled through with the login, which no log has" {
 	apart ringup registry serve --as process --folder own --address "$U" 3>&- 4>&-
+	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" --mirror-ca own/ca.pem 3>&- 4>&-
+	says 1 "ringup login $U"
 	ringup login --ca own/ca.pem -u ringup "$U" <own/password >/dev/null
-	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" --mirror-ca own/ca.pem 3>&- 4>&-
-	says 1 'Basic authentication' 'ringup copy'
-	rm -r .ringup
-	apart ringup registry serve --as process --folder mirror --address "$M" --mirror "https://$U" --mirror-ca own/ca.pem 3>&- 4>&-
-	says 1 'Basic authentication'
+	ringup -q push --ca own/ca.pem oci:image:1 "$U/lab/basic:1" >/dev/null
+	mirror_up "https://$U" --mirror-ca own/ca.pem
+	pulled lab/basic:1
+	mirror_holds 4
+	ringup registry stop --folder own >/dev/null
+	pulled lab/basic:1
+	# what it does not hold, and cannot fetch now
+	apart ringup -q pull --ca mirror/ca.pem "$M/lab/other:1" oci:other:1
+	[ "$status" -eq 1 ]
+	! grep -rlF "$(cat own/password)" mirror --include='registry.log*'
+	! tr '\0' ' ' <"/proc/$(cut -d' ' -f1 mirror/server/registry.pid)/cmdline" | grep -F "$(cat own/password)"
+	[ "$(stat -c %a mirror/config.yml mirror/server/config.yml | sort -u)" = 600 ]
+	# a password that is not right any more
+	ringup registry serve --as process --folder own >/dev/null 3>&- 4>&-
+	jq '.auths[].auth = "cmluZ3VwOndyb25n"' .ringup/auth.json >wrong
+	cat wrong >.ringup/auth.json
+	mirror serve
+	says 1 "401"
 }
 
 # insecure_registry: for namespaces of its own. A registry without TLS at an address that is not loopback's.

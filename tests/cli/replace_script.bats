@@ -63,6 +63,11 @@ is_back() {
 	[ "$status" = 0 ]
 	[[ "$output" == new_id=new$'\n'*container_running=true* ]]
 	[ "$(ls names)" = own ]
+	# nor can anything be aside where nothing of the cluster was
+	rm names/own
+	NEW=refused run replace old= ran= stop_aside=
+	[ "$status" = 1 ]
+	[ "$output" = failed=run ]
 }
 
 @test "replace: the old one goes when the new one lets a login in" {

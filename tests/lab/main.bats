@@ -472,10 +472,14 @@ no_job() {
 	for host in $(hosts); do
 		grep -Fx "$host: Server listening on $(address "$host") port 9435." <<<"${output//$'\r'/}"
 	done
-	run --separate-stderr ringup logs -n 1 node02
+	# logins that went well are talk
+	[[ "$output" != *Accepted* && "$output" != *Disconnected* && "$output" != *"session opened"* ]]
+	run --separate-stderr ringup logs --all -n 1 node02
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = 1 ]
 	[ "${output%$'\r'}" = "node02: $(inside node02 docker logs --tail 1 "$CONTAINER" 2>&1 | tr -d '\r')" ]
+	[[ "$(ringup logs --all node02)" == *"Accepted publickey for root"* ]]
+	[[ "$(ringup -v logs node02 2>/dev/null)" == *"Accepted publickey for root"* ]]
 	run ringup logs nobody
 	[ "$status" = 2 ]
 }

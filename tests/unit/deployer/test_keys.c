@@ -398,7 +398,7 @@ static void test_wiped(void **state)
 
 static const char *parcel_digest(struct scratch *s, struct meshed *m, size_t member, const char *ca)
 {
-	_cleanup_(parcel_release) struct parcel parcel = {0};
+	_cleanup_(parcel_release) struct parcel parcel = {0}, measured = {0};
 	struct bringup bringup = {.accelerator = "cpu", .registry = "r", .registry_ca = ca};
 	struct error err = {0};
 
@@ -406,7 +406,31 @@ static const char *parcel_digest(struct scratch *s, struct meshed *m, size_t mem
 	assert_fine(parcel_make(&m->fleet->members[member], &bringup, &parcel, &err));
 	assert_true(parcel.tar_bytes > 0 && parcel.tar_bytes % 512 == 0);
 	assert_true(digest_is_valid(parcel.digest));
+	/* measured, it has the same digest and no tar */
+	assert_fine(parcel_measure(&m->fleet->members[member], &bringup, &measured, &err));
+	assert_string_equal(measured.digest, parcel.digest);
+	assert_null(measured.tar);
 	return arena_strdup(&s->arena, parcel.digest);
+}
+
+/* The programs of hosts without containers are in the tar, and a change of one is a change of the digest. */
+static void test_parcel_programs(void **state)
+{
+	struct scratch *s = *state;
+	struct meshed *m = mesh(s, YAML, 0);
+	struct parcel_program programs[] = {{.path = "bin/a", .bytes = "one", .length = 3}, {0}};
+	struct bringup bringup = {.registry = "r", .keys = m->keys, .programs = programs};
+	struct parcel parcel = {0}, other = {0};
+	struct error err = {0};
+
+	digest_of("one", 3, programs[0].digest);
+	assert_fine(parcel_make(&m->fleet->members[0], &bringup, &parcel, &err));
+	assert_non_null(memmem(parcel.tar, parcel.tar_bytes, "bin/a", 6));
+	programs[0].bytes = "two";
+	digest_of("two", 3, programs[0].digest);
+	assert_fine(parcel_measure(&m->fleet->members[0], &bringup, &other, &err));
+	assert_string_not_equal(parcel.digest, other.digest);
+	parcel_release(&parcel);
 }
 
 /* A host is sent its files again only when one of them differs. */
@@ -442,6 +466,7 @@ int main(void)
 		FLEET_TEST(test_half_a_pair),
 		FLEET_TEST(test_wiped),
 		FLEET_TEST(test_parcel),
+		FLEET_TEST(test_parcel_programs),
 	};
 
 	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);

@@ -228,7 +228,7 @@ static const struct {
 	{"hosts: [a]\njobs: [a]\n", "2:7", "'jobs' must be a map of NAME: {command"},
 	{"hosts:\n", "1:1", "'hosts' must list"},
 	{"[a]\n", "1:1", "must be a map"},
-	{"hosts: [a]\ncontainer: {gpus: abc}\n", "2:19", "'gpus' is 'abc'"},
+	{"hosts: [a]\ncontainer: {gpus: abc}\n", "2:19", "'gpus': 'abc' names no GPUs"},
 	{"hosts: [a]\ncontainer: {gpus: 0-3}\n", "2:19", "write each index: 0,1,2,3"},
 	{"hosts: [{address: a, gpus: 0}]\n", "1:28", "device=0"},
 	{"hosts: [{address: a, gpus: \"1,1\"}]\n", "1:28", "the GPU 1 twice"},

@@ -218,6 +218,7 @@ static void test_bad_plans(void **state)
 		"[]",
 		"3",
 		"{\"stack\": {}}",
+		"{\"requests\": [\"openmpi\"], \"stack\": {}}",
 		"{\"stack\": 5}",
 		"{\"stack\": [{}]}",
 		"{\"stack\": [{\"version\": \"1\"}]}",
@@ -233,6 +234,18 @@ static void test_bad_plans(void **state)
 
 		assert_fails(plan_from_json(json, &s->arena, &plan, &err), ERROR_USAGE, "plan");
 	}
+}
+
+/* What ringup.lock has of a cluster with `stack: []`. */
+static void test_plan_without_stack(void **state)
+{
+	struct scratch *s = *state;
+	_cleanup_(json_free) cJSON *json = parse("{\"requests\": [], \"stack\": {}}");
+	struct plan plan;
+	struct error err = {0};
+
+	assert_fine(plan_from_json(json, &s->arena, &plan, &err));
+	assert_int_equal(plan.count, 0);
 }
 
 /* A name that is no component, and one that is there twice, as a bad merge leaves it. */
@@ -373,6 +386,7 @@ int main(void)
 		SCRATCH_TEST(test_facts),     SCRATCH_TEST(test_facts_of_a_bare_host),
 		SCRATCH_TEST(test_bad_facts), SCRATCH_TEST(test_plan),
 		SCRATCH_TEST(test_overruled), SCRATCH_TEST(test_stacks),
+		SCRATCH_TEST(test_bad_plans), SCRATCH_TEST(test_plan_without_stack),
 		SCRATCH_TEST(test_bad_plans), SCRATCH_TEST(test_plan_of_other_names),
 		SCRATCH_TEST(test_pinned),    SCRATCH_TEST(test_pinned_badly),
 		SCRATCH_TEST(test_processor), SCRATCH_TEST(test_unsatisfied),
