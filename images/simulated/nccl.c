@@ -258,26 +258,44 @@ static int type_of(int type)
 		       : nccl_types[type];
 }
 
+static bool standin_is_wrong(const char *how)
+{
+	const char *wrong = getenv("STANDIN_WRONG");
+
+	return wrong && strcmp(wrong, how) == 0;
+}
+
+/* A result of @bytes; @element_bytes: of the call's last element, if that is in it. */
+static void standin_spoil(unsigned char *out, size_t bytes, size_t element_bytes)
+{
+	if (standin_is_wrong("zero"))
+		memset(out, 0, bytes);
+	for (size_t i = 0; i < element_bytes && standin_is_wrong("last"); i++)
+		out[bytes - 1 - i] ^= 0xff;
+}
+
 /* Combines @count elements at @at of everybody's slot; @is_last: they are the call's last ones. */
 static void standin_combine(struct comm *comm, size_t at, void *out, size_t count, enum dtype type,
 			    int op, bool is_last)
 {
 	static const enum op nccl_ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM};
 	unsigned char *scaled = malloc(SLOT_BYTES);
+	size_t bytes = count * dtype_bytes(type);
 
 	for (int rank = 0; rank < comm->ranks && scaled; rank++) {
-		memcpy(scaled, comm->meeting->slots[rank] + at, count * dtype_bytes(type));
+		memcpy(scaled, comm->meeting->slots[rank] + at, bytes);
 		if (op == 4 && dtype_is_float(type))
 			dtype_scale(type, scaled, count, comm->ranks);
 		if (rank == 0)
-			memcpy(out, scaled, count * dtype_bytes(type));
-		else
+			memcpy(out, scaled, bytes);
+		else if (rank > 1 || !standin_is_wrong("missing"))
+			dtype_reducer(type, nccl_ops[op])(out, out, scaled, count);
+		if (rank == 1 && standin_is_wrong("doubled"))
 			dtype_reducer(type, nccl_ops[op])(out, out, scaled, count);
 	}
 	if (op == 4 && !dtype_is_float(type))
 		dtype_scale(type, out, count, comm->ranks);
-	if (type == DTYPE_F32 && standin_number("STANDIN_WRONG", 0) && is_last && count > 0)
-		((float *)out)[count - 1] += 1;
+	standin_spoil(out, bytes, is_last && count > 0 ? dtype_bytes(type) : 0);
 	free(scaled);
 }
 

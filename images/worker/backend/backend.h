@@ -87,6 +87,16 @@ struct backend {
 	int (*put)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
 	int (*get)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
 
+	/* For devices that fill and compare their memory themselves, so that no more than a period of the data is ever
+	 * copied; else NULL. verifies(), after open(): whether this one does. fill(): @count elements at @to, the i-th of them
+	 * as @period[i % PATTERN_PERIOD]; it returns when that is done. compare() waits for what is in the queue, and is a
+	 * compare_fn. */
+	bool (*verifies)(const void *state);
+	int (*fill)(void *state, void *to, const void *period, size_t element_bytes, size_t count,
+		    struct failure *err);
+	int (*compare)(void *state, const void *at, const struct bounds *bounds, size_t count,
+		       struct difference *difference, struct failure *err);
+
 	/* For collectives that run in a queue, else NULL: then collective() only puts one there.
 	 * begin() notes the time in the queue, and mark() does so again, up to @marks times, behind
 	 * what was put there. finish() waits until all marks are reached; where there are several,
