@@ -51,7 +51,8 @@ static void cards_history_read_entry(const cJSON *json, struct arena *arena,
 				     .serial = json_line(json, "serial", CARDS_TEXT_BYTES, arena),
 				     .uuid = json_line(json, "uuid", CARDS_TEXT_BYTES, arena),
 				     .bus = json_line(json, "bus", CARDS_TEXT_BYTES, arena),
-				     .slot = json_line(json, "slot", CARDS_TEXT_BYTES, arena)};
+				     .slot = json_line(json, "slot", CARDS_TEXT_BYTES, arena),
+				     .not_measured = ""};
 	if (cJSON_GetArraySize(json_member(json, "findings")) > 0 ||
 	    json_bool(json, "host_is_slow", false))
 		return;

@@ -35,7 +35,7 @@ load worker_health.bash
 	lines 'c[0, "identity"]["lost"] and "GPU is lost" in c[0, "identity"]["error"]'
 	lines 'c[1, "burn"]["lost"] and "719" in c[1, "burn"]["error"] and phases(2)[-1] == "after"'
 	health 0 "1 mig 1"
-	lines '"MIG" in c[1, "context"]["error"] and (1, "memory") not in c and phases(2)[-1] == "after"'
+	lines '"MIG" in c[1, "context"]["not_measured"] and "error" not in c[1, "context"] and (1, "memory") not in c and phases(2)[-1] == "after"'
 }
 
 @test "no driver, no GPU: status 5 with the reason" {
