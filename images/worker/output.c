@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
 #include "bench/find.h"
+#include "health/nvml_link.h"
 #include "json.h"
 #include "report_file.h"
 #include "table.h"
@@ -147,6 +148,24 @@ static void print_finding(const struct group *group, const struct finding *findi
 	printf("}");
 }
 
+/* What lies between two ranks of a host; "" where that is not known. */
+static void output_print_links(const struct heat *heat)
+{
+	char name[NVML_LINK_BYTES];
+
+	if (!heat->link) {
+		printf("null");
+		return;
+	}
+	for (int a = 0; a < heat->world; a++)
+		for (int b = 0; b < heat->world; b++) {
+			nvml_link_name(heat->link[(size_t)a * (size_t)heat->world + (size_t)b],
+				       name);
+			printf("%s\"%s\"", b > 0 ? ", " : a > 0 ? "], [" : "[[", name);
+		}
+	printf("]]");
+}
+
 /* The pair matrix: microseconds of an exchange, null where none was made. */
 static void output_print_pairs(const struct group *group, const struct heat *heat)
 {
@@ -169,7 +188,9 @@ static void output_print_pairs(const struct group *group, const struct heat *hea
 		}
 		printf("]");
 	}
-	printf("],\n    \"leave_one_out\": ");
+	printf("],\n    \"links\": ");
+	output_print_links(heat);
+	printf(",\n    \"leave_one_out\": ");
 	if (heat->left_out >= 0)
 		printf("{\"rank\": %d, \"all_usec\": %.1f, \"without_usec\": %.1f}", heat->left_out,
 		       heat->all_usec, heat->without_usec);

@@ -46,6 +46,10 @@ struct backend {
 	/* The device that a rank uses, after open(); NULL, also as a result: none. */
 	const struct device_name *(*device)(int rank);
 
+	/* After open(): what lies between this rank and each of its host's, @links[rank], as nvml_link() has it; the others'
+	 * are left as they are. NULL: nothing is known. */
+	void (*links)(void *state, uint8_t *links);
+
 	/* How a collective of @bytes (of the larger buffer) is done: a few words that live on. */
 	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);
 

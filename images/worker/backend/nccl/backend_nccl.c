@@ -364,6 +364,11 @@ static void nccl_warn(void *state, struct warnings *warnings)
 		snprintf(warning->why, sizeof(warning->why), "%s", s->why_not);
 }
 
+static void nccl_links(void *state, uint8_t *links)
+{
+	devices_links(((const struct state *)state)->group, links);
+}
+
 static void nccl_buffers(void *state, void **send, void **recv)
 {
 	const struct state *s = state;
@@ -593,6 +598,7 @@ const struct backend backend_nccl = {
 	.version = nccl_version,
 	.file = nccl_file,
 	.device = devices_name,
+	.links = nccl_links,
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
