@@ -155,6 +155,8 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	int fd;
 
 	LOGGED;
+	if (getenv("NCCL_CTA_POLICY"))
+		standin_log("NCCL_CTA_POLICY");
 	snprintf(path, sizeof(path), "%s/%.*s", standin_folder(), (int)sizeof(id.internal),
 		 id.internal);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -348,11 +350,14 @@ static void standin_do(void *arg)
 static int standin_put(const struct call *call, void *state, void *stream, int type)
 {
 	const struct standin_stream *to = stream;
+	bool aligned = (uintptr_t)call->send % 16 == 0 && (uintptr_t)call->recv % 16 == 0;
 	int rc = standin_enter(state, type, call->op, stream);
 	struct call *copy = rc == 0 ? malloc(sizeof(*copy)) : NULL;
 
 	if (rc != 0)
 		return rc < 0 ? 0 : rc;
+	if (!aligned)
+		standin_log("unaligned");
 	*copy = *call;
 	copy->comm = state;
 	copy->type = (enum dtype)type_of(type);

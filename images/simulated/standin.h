@@ -11,7 +11,8 @@
  *
  * The environment says what they answer:
  *
- *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"; of a kernel its name; and each "large copy"
+ *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"; of a kernel its name; each "large copy"; "unaligned"
+ *                          buffers; that there is an NCCL_CTA_POLICY
  *   STANDIN_CUINIT=N       cuInit() returns N
  *   STANDIN_GPUS=N         number of devices (8)
  *   STANDIN_SEES=0,3       the real numbers of the devices that the process sees; with $CUDA_VISIBLE_DEVICES each process

@@ -167,6 +167,29 @@ setup() {
 	[[ "$output" == *"--register needs NCCL 2.19 or newer; this one is 2.18.3"* ]]
 }
 
+@test "-u: buffers that begin in the middle of what is aligned, of every width; -x: a policy, which the environment may know better" {
+	for type in u8 half float double; do
+		STANDIN_NCCL=22703 standin "$ALLREDUCE" "${NCCL[@]}" -u 3 -d "$type" -x 1 --quiet
+		[ "$status" -eq 0 ]
+	done
+	[ "$(grep -c unaligned "$BATS_TEST_TMPDIR/log")" -gt 50 ]
+	[ "$(grep -c NCCL_CTA_POLICY "$BATS_TEST_TMPDIR/log")" -eq 8 ]
+	STANDIN_WRONG=last standin "$ALLREDUCE" "${NCCL[@]}" -b 4K -e 4K -u 1 --quiet
+	[[ "$output" == *"element 1023 of 1024"* ]]
+	rm "$BATS_TEST_TMPDIR/log"
+	standin "$ALLREDUCE" "${NCCL[@]}" -e 8 -u 4
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "unaligned\|POLICY" "$BATS_TEST_TMPDIR/log")" -eq 0 ]
+	standin "$ALLREDUCE" "${NCCL[@]}" -x 2 --quiet
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"NCCL 2.18.3 has no CTA policies (-x): 2.27 or newer is needed"* ]]
+	for flag in -u -x; do
+		run "$ALLREDUCE" --procs 2 "$flag" 1
+		[ "$status" -eq 1 ]
+		[[ "$output" == *"$flag with --backend 'auto': it is for nccl"* ]]
+	done
+}
+
 @test "a wrong element in device memory is found" {
 	standin env STANDIN_WRONG=last "$ALLREDUCE" "${NCCL[@]}" -b 4K -e 4K --quiet
 	[ "$status" -eq 2 ]

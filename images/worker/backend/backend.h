@@ -62,7 +62,7 @@ struct backend {
 	 * is put(). */
 	void (*buffers)(void *state, void **send, void **recv);
 
-	/* One collective. Its input and output begin at the start of a buffer of buffers(), or, in
+	/* One collective. Its input and output begin at the start of a buffer of buffers() (-u: so many elements later), or, in
 	 * place, at this rank's block of the second one; what else lies in the second one may be
 	 * overwritten. Returns when the output is ready and the input may be written. */
 	int (*collective)(void *state, const struct collective *call, struct failure *err);
@@ -122,7 +122,8 @@ struct backend {
 	/* Whether the type and the operation are possible, where all possible ones are asked for. NULL: all are. */
 	bool (*can)(const struct group *group, enum dtype type, enum op op);
 
-	bool registers; /* can register its buffers (--register) */
+	/* Is NCCL: can register its buffers (--register), use them from any element on (-u) and has policies (-x). */
+	bool registers;
 
 	/* Uses the process's one MPI, which the rendezvous may have started already: it must not be
 	 * ended before close(). */

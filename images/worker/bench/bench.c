@@ -49,7 +49,9 @@ uint64_t bench_buffer_bytes(const struct workload *workload)
 		least = FIND_BYTES;
 	if (workload->sgd_steps && least < SGD_BYTES)
 		least = SGD_BYTES;
-	return workload->last_bytes > least ? workload->last_bytes : least;
+	if (workload->last_bytes > least)
+		least = workload->last_bytes;
+	return least + workload->unalign * ELEMENT_BYTES_MAX;
 }
 
 static int collective(const struct run *run, int64_t now_usec, struct failure *err)
@@ -483,6 +485,8 @@ static void bench_place(struct run *run, bool inplace)
 	void *send, *recv;
 
 	bench->backend->buffers(bench->state, &send, &recv);
+	send = (char *)send + bench->group->workload.unalign * element_bytes;
+	recv = (char *)recv + bench->group->workload.unalign * element_bytes;
 	run->call.src = send;
 	run->call.dst = recv;
 	if (!inplace)

@@ -233,10 +233,15 @@ static int open_comm(struct state *s, struct failure *err)
 {
 	const struct group *group = s->group;
 	struct nccl_id id = {.internal = ""};
+	char policy[16];
 	int rc;
 
 	if (nccl_meet(&nccl, group, &id, err) < 0)
 		return -1;
+	/* NCCL itself prefers the environment to what it is asked for */
+	snprintf(policy, sizeof(policy), "%u", group->workload.cta_policy);
+	if (group->workload.cta_policy)
+		setenv("NCCL_CTA_POLICY", policy, 0);
 	rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
 	return nccl_wait(s, "ncclCommInitRank", rc, err);
 }
