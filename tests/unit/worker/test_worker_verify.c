@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernels that verify results on a GPU, by doing what their PTX says (ptx.h): they fill as the host fills, and find
- * what the host finds, for every type and operation. Whether NVIDIA's assembler takes the text is for tests/long/ptx.bats.
+ * what the host finds, for every type and operation. Whether NVIDIA's assembler takes the text is for tests/long/health.bats.
  */
 #include "tests/unit/worker/ptx.h"
 
