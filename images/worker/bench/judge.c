@@ -272,6 +272,15 @@ static bool is_even(const struct heat *heat)
 	return true;
 }
 
+/* How many sweeps it takes to be sure of one that is slow in all of them: chance() with its smallest result. */
+static int sweeps_needed(const struct heat *heat)
+{
+	double pairs = (double)heat->world * (heat->world - 1) / 2,
+	       needed = log(pairs / JUDGE_CHANCE) / -log(1 - SHARE_MOST);
+
+	return needed > JUDGE_SWEEPS_SURE ? (int)needed + 1 : JUDGE_SWEEPS_SURE;
+}
+
 bool judge_enough(struct heat *heat, double seconds)
 {
 	const struct pairs pairs = judge_pairs_of(heat, heat->usec);
@@ -286,9 +295,11 @@ bool judge_enough(struct heat *heat, double seconds)
 	heat->seconds = seconds;
 	heat->finding_count = sure;
 	heat->unsure = count - sure;
+	if (seconds > JUDGE_SECONDS_LAST)
+		return true;
 	if (heat->sweeps < JUDGE_SWEEPS_LEAST)
 		return false;
-	if (seconds > JUDGE_SECONDS_MOST)
+	if (seconds > JUDGE_SECONDS_MOST && heat->sweeps >= sweeps_needed(heat))
 		return true;
 	if (heat->unsure > 0 || (sure > 0 && seconds < JUDGE_SECONDS_SURE))
 		return false;
