@@ -148,7 +148,7 @@ setup() {
 	record="cuStreamBeginCapture_v2 $all$all${all}cuStreamEndCapture cuGraphInstantiateWithFlags cuGraphDestroy "
 	[[ "$calls" == *"$record"'cuEventRecord cuGraphLaunch cuEventRecord '* ]]
 	# no graph is left for the collectives after it
-	[[ "$calls" == *"cuGraphLaunch cuEventRecord cuGraphExecDestroy ncclAllReduce "*"cuGraphLaunch cuEventRecord cuGraphExecDestroy "* ]]
+	[[ "$calls" == *"cuGraphLaunch cuEventRecord cuGraphExecDestroy ringup_fill_4 ringup_fill_4 ncclAllReduce "*"cuGraphLaunch cuEventRecord cuGraphExecDestroy "* ]]
 	[ "$(grep -c cuGraphExecDestroy "$BATS_TEST_TMPDIR/log")" -eq "$(grep -c cuGraphLaunch "$BATS_TEST_TMPDIR/log")" ]
 	LD_LIBRARY_PATH=$STANDIN/old run "$ALLREDUCE" "${NCCL[@]}" --graph --quiet
 	[ "$status" -eq 5 ]
