@@ -54,7 +54,7 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 			       const struct words *findings, const struct cards_past *past,
 			       struct arena *a)
 {
-	struct words pairs = WORDS_INIT(a);
+	struct words notes = WORDS_INIT(a);
 	struct term_table table;
 
 	term_table_init(&table, a,
@@ -77,17 +77,19 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 				c->celsius > 0 ? arena_printf(a, "%.0f", c->celsius) : NULL,
 				c->usual_percent > 0 ? arena_printf(a, "%.0f %%", c->usual_percent)
 						     : NULL,
-				c->findings.count ? "bad"
-				: c->host_is_slow ? "slow host"
-						  : "well",
+				c->findings.count  ? "bad"
+				: *c->not_measured ? "not measured"
+				: c->host_is_slow  ? "slow host"
+						   : "well",
 			};
 
 			term_table_row(&table, cells);
 		}
 	term_table_print(&table, stdout);
-	card_pairs_describe(health->hosts, count, &pairs);
-	for (size_t i = 0; i < pairs.count; i++)
-		say("%s\n", pairs.list[i]);
+	card_pairs_describe(health->hosts, count, &notes);
+	cards_list_not_measured(health->hosts, count, a, &notes);
+	for (size_t i = 0; i < notes.count; i++)
+		say("%s\n", notes.list[i]);
 	for (size_t i = 0; i < findings->count; i++)
 		say("%s\n", findings->list[i]);
 	for (size_t i = 0; i < past->fresh.count; i++)

@@ -226,6 +226,8 @@ void card_pairs_to_json(const struct health_host *hosts, size_t count, cJSON *do
 			cJSON_AddStringToObject(json, "host", hosts[h].host);
 			cJSON_AddNumberToObject(json, "card", pair->a);
 			cJSON_AddNumberToObject(json, "peer", pair->b);
+			json_add_text(json, "uuid", hosts[h].cards[pair->a].uuid);
+			json_add_text(json, "peer_uuid", hosts[h].cards[pair->b].uuid);
 			json_add_text(json, "link", pair->link);
 			json_add_text(json, "error", pair->error);
 			cJSON_AddNumberToObject(json, "to_gbps", pair->to);

@@ -69,8 +69,13 @@ static void cards_read_card(const cJSON *line, struct arena *arena, struct healt
 	const struct {
 		const char *name;
 		const char **to;
-	} texts[] = {{"model", &card->model}, {"serial", &card->serial}, {"uuid", &card->uuid},
-		     {"bus", &card->bus},     {"slot", &card->slot},	 {"error", &card->error}};
+	} texts[] = {{"model", &card->model},
+		     {"serial", &card->serial},
+		     {"uuid", &card->uuid},
+		     {"bus", &card->bus},
+		     {"slot", &card->slot},
+		     {"error", &card->error},
+		     {"not_measured", &card->not_measured}};
 	const struct {
 		const char *name;
 		double *to;
@@ -136,6 +141,7 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 						     .bus = "",
 						     .slot = "",
 						     .error = "",
+						     .not_measured = "",
 						     .phase = "",
 						     .findings = WORDS_INIT(arena)};
 	for (const char *at = text, *end = text + length; at < end && lines < CARDS_LINES_MAX;
@@ -152,26 +158,6 @@ void cards_read(const char *text, size_t length, const char *host, struct arena 
 	}
 	if (out->count == 0 && !*out->error)
 		out->error = "the worker told of no GPU";
-}
-
-/* The median of a model's cards, without those of one host (@count: of all); 0 where there are too few. */
-static double cards_median(const struct health_host *hosts, size_t count, const char *model,
-			   enum card_measure measure, size_t without)
-{
-	size_t found = 0;
-	double *all = xmalloc((count * CARDS_OF_HOST_MAX + 1) * sizeof(*all)), median = 0;
-
-	for (size_t h = 0; h < count; h++)
-		for (size_t i = 0; h != without && i < hosts[h].count; i++) {
-			const struct health_card *card = &hosts[h].cards[i];
-
-			if (card->measures[measure] > 0 && strcmp(card->model, model) == 0)
-				all[found++] = card->measures[measure];
-		}
-	if (found >= CARDS_LEAST)
-		median = kept_median(all, found);
-	free(all);
-	return median;
 }
 
 /* What is wrong with it by itself, each with what to do. NVIDIA's advice: docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt
@@ -236,64 +222,129 @@ void card_compare(struct health_card *card, enum card_measure measure, double me
 		   why.length ? why.text : "");
 }
 
-/* The cards of a host that are of a model and have been measured; the fastest of them. */
-static size_t cards_of_model(const struct health_host *host, const char *model,
-			     enum card_measure measure, double *best)
-{
-	size_t found = 0;
+/* A card, and the number of its host. Those of a model stand side by side, and among them those of a host. */
+struct card_place {
+	struct health_card *card;
+	size_t host;
+};
 
-	*best = 0;
-	for (size_t i = 0; i < host->count; i++)
-		if (strcmp(host->cards[i].model, model) == 0 &&
-		    host->cards[i].measures[measure] > 0) {
-			*best = fmax(*best, host->cards[i].measures[measure]);
-			found++;
-		}
-	return found;
+/* What cards do in one measure, ascending. */
+struct card_numbers {
+	double *list;
+	size_t count;
+};
+
+static int cards_by_model(const void *a, const void *b)
+{
+	const struct card_place *x = a, *y = b;
+	int order = strcmp(x->card->model, y->card->model);
+
+	if (order == 0)
+		order = (x->host > y->host) - (x->host < y->host);
+	return order ? order
+		     : (x->card->number > y->card->number) - (x->card->number < y->card->number);
 }
 
-/* Whether even the fastest card of a host is slow beside those of the others; then that is said of the host. */
-static bool cards_judge_host(struct health_host *hosts, size_t count, size_t at, const char *model,
-			     enum card_measure measure, double median)
+/* Fills numbers->list, which has room for them, and returns the median; 0 where there are too few. */
+static double cards_numbers(const struct card_place *places, size_t count,
+			    enum card_measure measure, struct card_numbers *numbers)
+{
+	double median;
+
+	numbers->count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (places[i].card->measures[measure] > 0)
+			numbers->list[numbers->count++] = places[i].card->measures[measure];
+	median = kept_median(numbers->list, numbers->count);
+	return numbers->count >= CARDS_LEAST ? median : 0;
+}
+
+/* How many of the ascending numbers are less than @number. */
+static size_t cards_rank(const struct card_numbers *numbers, double number)
+{
+	size_t low = 0, high = numbers->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (numbers->list[middle] < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The number at @place of all numbers but those of @own, which are among them. */
+static double cards_at(const struct card_numbers *all, const struct card_numbers *own, size_t place)
+{
+	size_t equal = 0;
+
+	for (size_t i = 0; i < own->count; i++) {
+		equal = i > 0 && own->list[i] <= own->list[i - 1] ? equal + 1 : 0;
+		place += cards_rank(all, own->list[i]) + equal <= place;
+	}
+	return all->list[place];
+}
+
+/* The median of all numbers but those of @own; 0 where there are too few. */
+static double cards_median_without(const struct card_numbers *all, const struct card_numbers *own)
+{
+	size_t count = all->count - own->count;
+
+	if (count < CARDS_LEAST)
+		return 0;
+	return (cards_at(all, own, (count - 1) / 2) + cards_at(all, own, count / 2)) / 2;
+}
+
+/* Whether even the fastest card of a host is slow beside those of the others; then that is said of the host. @own: its
+ * cards of the model, whose median is @median. */
+static bool cards_judge_host(struct health_host *host, const char *model, enum card_measure measure,
+			     const struct card_numbers *all, const struct card_numbers *own,
+			     double median)
 {
 	const int percent = card_measures[measure].percent;
-	struct health_host *host = &hosts[at];
-	double best, own, others;
-	size_t found = cards_of_model(host, model, measure, &best);
+	double best, others;
 
-	/* the median of the others is looked at where that of all leaves it possible */
-	if (found < CARDS_HOST_LEAST || best >= median)
+	if (own->count < CARDS_HOST_LEAST)
 		return false;
-	others = cards_median(hosts, count, model, measure, at);
+	best = own->list[own->count - 1];
+	others = cards_median_without(all, own);
 	if (100 * best >= percent * others)
 		return false;
-	own = found >= CARDS_LEAST ? cards_median(host, 1, model, measure, count) : best;
+	median = median > 0 ? median : best;
 	words_addf(
 		&host->findings,
 		"each of its %zu %s is slow: %.4g %s, %.0f %% of the %.4g of the other hosts: look at what they share "
 		"(power limit, cooling, BIOS, driver, other jobs)",
-		found, model, own, card_measures[measure].what, 100 * own / others, others);
+		own->count, model, median, card_measures[measure].what, 100 * median / others,
+		others);
 	return true;
 }
 
-static void cards_judge_model(struct health_host *hosts, size_t count, const char *model,
-			      enum card_measure measure, struct arena *arena)
+/* All cards of one model. */
+static void cards_judge_model(struct health_host *hosts, const struct card_place *places,
+			      size_t count, enum card_measure measure, double *room,
+			      struct arena *arena)
 {
-	double all = cards_median(hosts, count, model, measure, count);
+	struct card_numbers all = {.list = room}, own = {.list = room + count};
+	double fleet = cards_numbers(places, count, measure, &all);
+	const char *model = places[0].card->model;
 
-	for (size_t h = 0; h < count; h++) {
-		bool slow = cards_judge_host(hosts, count, h, model, measure, all);
-		double median = slow ? cards_median(&hosts[h], 1, model, measure, 1) : all;
-		const char *others =
-			arena_printf(arena, "the other %s%s", model, slow ? " of its host" : "");
+	for (size_t at = 0, next; at < count; at = next) {
+		double median;
+		const char *others;
+		bool slow;
 
-		for (size_t i = 0; i < hosts[h].count; i++) {
-			struct health_card *card = &hosts[h].cards[i];
-
-			if (strcmp(card->model, model) != 0)
-				continue;
-			card->host_is_slow |= slow;
-			card_compare(card, measure, median, others);
+		for (next = at + 1; next < count && places[next].host == places[at].host;)
+			next++;
+		median = cards_numbers(places + at, next - at, measure, &own);
+		slow = cards_judge_host(&hosts[places[at].host], model, measure, &all, &own,
+					median);
+		others = arena_printf(arena, "the other %s%s", model, slow ? " of its host" : "");
+		for (size_t i = at; i < next; i++) {
+			places[i].card->host_is_slow |= slow;
+			card_compare(places[i].card, measure, slow ? median : fleet, others);
 		}
 	}
 }
@@ -309,23 +360,31 @@ const char *card_name(const struct health_card *card, struct arena *arena)
 
 void cards_judge(struct health_host *hosts, size_t count, struct arena *arena)
 {
-	struct words models = WORDS_INIT(arena);
+	struct card_place *places;
+	size_t all = 0;
+	double *room;
 
 	for (size_t h = 0; h < count; h++)
+		all += hosts[h].count;
+	places = xmalloc((all + 1) * sizeof(*places));
+	room = xmalloc((2 * all + 1) * sizeof(*room));
+	all = 0;
+	for (size_t h = 0; h < count; h++)
 		for (size_t i = 0; i < hosts[h].count; i++) {
-			const char *model = hosts[h].cards[i].model;
-			size_t at = 0;
-
-			while (at < models.count && strcmp(models.list[at], model) != 0)
-				at++;
-			if (at == models.count)
-				words_add(&models, model);
 			cards_judge_state(&hosts[h].cards[i]);
+			places[all++] = (struct card_place){&hosts[h].cards[i], h};
 		}
-	for (size_t i = 0; i < models.count; i++)
+	qsort(places, all, sizeof(*places), cards_by_model);
+	for (size_t at = 0, next; at < all; at = next) {
+		for (next = at + 1;
+		     next < all && strcmp(places[next].card->model, places[at].card->model) == 0;)
+			next++;
 		for (int measure = 0; measure < CARD_MEASURES; measure++)
-			cards_judge_model(hosts, count, models.list[i], (enum card_measure)measure,
-					  arena);
+			cards_judge_model(hosts, places + at, next - at, (enum card_measure)measure,
+					  room, arena);
+	}
+	free(places);
+	free(room);
 	card_pairs_judge(hosts, count, arena);
 }
 
@@ -344,6 +403,17 @@ void cards_list_findings(const struct health_host *hosts, size_t count, struct a
 	}
 }
 
+void cards_list_not_measured(const struct health_host *hosts, size_t count, struct arena *arena,
+			     struct words *sentences)
+{
+	for (size_t h = 0; h < count; h++)
+		for (size_t i = 0; i < hosts[h].count; i++)
+			if (*hosts[h].cards[i].not_measured)
+				words_addf(sentences, "%s: not measured: %s",
+					   card_name(&hosts[h].cards[i], arena),
+					   hosts[h].cards[i].not_measured);
+}
+
 static void cards_add_json(const struct health_card *card, cJSON *list)
 {
 	cJSON *json = cJSON_CreateObject();
@@ -356,6 +426,7 @@ static void cards_add_json(const struct health_card *card, cJSON *list)
 	json_add_text(json, "uuid", card->uuid);
 	json_add_text(json, "bus", card->bus);
 	json_add_text(json, "slot", card->slot);
+	json_add_text(json, "not_measured", card->not_measured);
 	for (int i = 0; i < CARD_MEASURES; i++)
 		if (card->measures[i] > 0)
 			cJSON_AddNumberToObject(json, card_measures[i].name, card->measures[i]);

@@ -50,6 +50,7 @@ struct health_card {
 	int xids[CARDS_XIDS_MAX];
 	size_t xid_count;
 	const char *error, *phase; /* why it came no further, and in which phase */
+	const char *not_measured;  /* why it is not, though nothing is wrong with it */
 	bool lost;
 	bool host_is_slow;    /* in a measure, with all of its cards: no finding of this one */
 	double usual_percent; /* of what it did in earlier runs, the worst measure; 0: not known */
@@ -97,6 +98,10 @@ const char *card_name(const struct health_card *card, struct arena *arena);
 /* Adds each finding, with the card's names, and the hosts that told of no card. */
 void cards_list_findings(const struct health_host *hosts, size_t count, struct arena *arena,
 			 struct words *findings);
+
+/* Adds a sentence for each card that was not measured though nothing is wrong with it. */
+void cards_list_not_measured(const struct health_host *hosts, size_t count, struct arena *arena,
+			     struct words *sentences);
 
 /* The name of a measure as JSON has it: "copy_gbps". */
 const char *card_measure_name(enum card_measure measure);

@@ -2,7 +2,9 @@
 #include "deployer/bench/cards_history.h"
 
 #include "core/clock.h"
+#include "deployer/bench/card_pairs.h"
 #include "deployer/bench/kept.h"
+#include "deployer/bench/pairs_history.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,8 @@ static void cards_history_read_entry(const cJSON *json, struct arena *arena,
 				     .serial = json_line(json, "serial", CARDS_TEXT_BYTES, arena),
 				     .uuid = json_line(json, "uuid", CARDS_TEXT_BYTES, arena),
 				     .bus = json_line(json, "bus", CARDS_TEXT_BYTES, arena),
-				     .slot = json_line(json, "slot", CARDS_TEXT_BYTES, arena)};
+				     .slot = json_line(json, "slot", CARDS_TEXT_BYTES, arena),
+				     .not_measured = ""};
 	if (cJSON_GetArraySize(json_member(json, "findings")) > 0 ||
 	    json_bool(json, "host_is_slow", false))
 		return;
@@ -281,8 +284,10 @@ int cards_history_keep(const struct cluster *cluster, struct health_host *hosts,
 	if (kept_read(cluster, "health", CARDS_HISTORY_MAX, arena, &kept, &documents, err) < 0)
 		return -1;
 	cards_history_compare(documents, hosts, count, arena, past);
+	pairs_history_compare(documents, hosts, count, arena);
 	cJSON_AddStringToObject(record, "time", now);
 	cards_to_json(hosts, count, record);
+	card_pairs_to_json(hosts, count, record);
 	return kept_add(&kept, record, CARDS_HISTORY_MAX, arena, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in for libcuda.so.1: see standin.h. Prototypes as in images/worker/backend/nccl/cuda.h. */
 #include "standin.h"
+#include "kernels.h"
 #include "health/burn_kernel.c"
 
 #ifndef SIMULATED
@@ -8,7 +9,6 @@
 #endif
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 #include <time.h>
 
 int cuInit(unsigned flags);
@@ -412,12 +412,16 @@ int cuMemFree_v2(uint64_t address)
 
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
+	if (bytes > STANDIN_LARGE_COPY)
+		standin_log("large copy");
 	memcpy((void *)(uintptr_t)to, from, bytes);
 	return 0;
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
+	if (bytes > STANDIN_LARGE_COPY)
+		standin_log("large copy");
 	memcpy(to, (void *)(uintptr_t)from, bytes);
 	return 0;
 }
@@ -635,29 +639,41 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
 	return rc;
 }
 
+static int standin_launch_verify(const struct standin_kernel *kernel, unsigned blocks, void *stream,
+				 void **parameters)
+{
+	struct standin_launch *launch = standin_launch_of(kernel, parameters);
+
+	standin_log(kernel->name);
+	if (!stream || !blocks)
+		abort();
+	if (standin_is_late())
+		standin_queue(standin_verify, launch);
+	else
+		standin_verify(launch);
+	return 0;
+}
+
 int cuModuleLoadData(void **module, const void *image)
 {
-	*module = &kernels_started;
-	return strstr(image, ".visible .entry " BURN_NAME "(") ? 0
-							       : 218; /* CUDA_ERROR_INVALID_PTX */
+	*module = (void *)(uintptr_t)image;
+	return strstr(image, ".visible .entry ") ? standin_number("STANDIN_MODULE", 0)
+						 : 218; /* CUDA_ERROR_INVALID_PTX */
 }
 
 int cuModuleGetFunction(void **function, void *module, const char *name)
 {
-	*function = module;
-	return strcmp(name, BURN_NAME) == 0 ? 0 : 500;
+	*function = standin_kernel_of(module, name);
+	return *function ? 0 : 500; /* CUDA_ERROR_NOT_FOUND */
 }
 
-int cuLaunchKernel(void *function, unsigned blocks, unsigned y, unsigned z, unsigned threads,
-		   unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
-		   void **parameters, void **extra)
+static int standin_burn(unsigned blocks, unsigned threads, void *stream, void **parameters)
 {
 	float *expected = (float *)(uintptr_t) * (uint64_t *)parameters[0];
 	uint32_t *errors = (uint32_t *)(uintptr_t) * (uint64_t *)parameters[1];
 	unsigned rounds = *(unsigned *)parameters[2], compares = *(unsigned *)parameters[3];
 
-	if (function != &kernels_started || y * z * threads_y * threads_z != 1 || shared || extra ||
-	    threads != BURN_THREADS || rounds != BURN_ROUNDS)
+	if (threads != BURN_THREADS || rounds != BURN_ROUNDS)
 		return 1;
 	kernels_started = 1;
 	if (standin_health(current, "lost", 0) > 0) {
@@ -670,4 +686,15 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned y, unsigned z, unsi
 		*errors = (uint32_t)standin_health(current, "wrong", 0);
 	return standin_take(BURN_THREAD_FLOP * threads * blocks / 1e3, STANDIN_TFLOPS, "fma",
 			    stream);
+}
+
+int cuLaunchKernel(void *function, unsigned blocks, unsigned y, unsigned z, unsigned threads,
+		   unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
+		   void **parameters, void **extra)
+{
+	if (y * z * threads_y * threads_z != 1 || shared || extra)
+		return 1;
+	if (((const struct standin_kernel *)function)->bytes > 0)
+		return standin_launch_verify(function, blocks, stream, parameters);
+	return standin_burn(blocks, threads, stream, parameters);
 }

@@ -155,6 +155,8 @@ int ncclCommInitRank(void **out, int ranks, struct id id, int rank)
 	int fd;
 
 	LOGGED;
+	if (getenv("NCCL_CTA_POLICY"))
+		standin_log("NCCL_CTA_POLICY");
 	snprintf(path, sizeof(path), "%s/%.*s", standin_folder(), (int)sizeof(id.internal),
 		 id.internal);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -258,26 +260,44 @@ static int type_of(int type)
 		       : nccl_types[type];
 }
 
+static bool standin_is_wrong(const char *how)
+{
+	const char *wrong = getenv("STANDIN_WRONG");
+
+	return wrong && strcmp(wrong, how) == 0;
+}
+
+/* A result of @bytes; @element_bytes: of the call's last element, if that is in it. */
+static void standin_spoil(unsigned char *out, size_t bytes, size_t element_bytes)
+{
+	if (standin_is_wrong("zero"))
+		memset(out, 0, bytes);
+	for (size_t i = 0; i < element_bytes && standin_is_wrong("last"); i++)
+		out[bytes - 1 - i] ^= 0xff;
+}
+
 /* Combines @count elements at @at of everybody's slot; @is_last: they are the call's last ones. */
 static void standin_combine(struct comm *comm, size_t at, void *out, size_t count, enum dtype type,
 			    int op, bool is_last)
 {
 	static const enum op nccl_ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM};
 	unsigned char *scaled = malloc(SLOT_BYTES);
+	size_t bytes = count * dtype_bytes(type);
 
 	for (int rank = 0; rank < comm->ranks && scaled; rank++) {
-		memcpy(scaled, comm->meeting->slots[rank] + at, count * dtype_bytes(type));
+		memcpy(scaled, comm->meeting->slots[rank] + at, bytes);
 		if (op == 4 && dtype_is_float(type))
 			dtype_scale(type, scaled, count, comm->ranks);
 		if (rank == 0)
-			memcpy(out, scaled, count * dtype_bytes(type));
-		else
+			memcpy(out, scaled, bytes);
+		else if (rank > 1 || !standin_is_wrong("missing"))
+			dtype_reducer(type, nccl_ops[op])(out, out, scaled, count);
+		if (rank == 1 && standin_is_wrong("doubled"))
 			dtype_reducer(type, nccl_ops[op])(out, out, scaled, count);
 	}
 	if (op == 4 && !dtype_is_float(type))
 		dtype_scale(type, out, count, comm->ranks);
-	if (type == DTYPE_F32 && standin_number("STANDIN_WRONG", 0) && is_last && count > 0)
-		((float *)out)[count - 1] += 1;
+	standin_spoil(out, bytes, is_last && count > 0 ? dtype_bytes(type) : 0);
 	free(scaled);
 }
 
@@ -330,11 +350,14 @@ static void standin_do(void *arg)
 static int standin_put(const struct call *call, void *state, void *stream, int type)
 {
 	const struct standin_stream *to = stream;
+	bool aligned = (uintptr_t)call->send % 16 == 0 && (uintptr_t)call->recv % 16 == 0;
 	int rc = standin_enter(state, type, call->op, stream);
 	struct call *copy = rc == 0 ? malloc(sizeof(*copy)) : NULL;
 
 	if (rc != 0)
 		return rc < 0 ? 0 : rc;
+	if (!aligned)
+		standin_log("unaligned");
 	*copy = *call;
 	copy->comm = state;
 	copy->type = (enum dtype)type_of(type);

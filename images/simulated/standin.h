@@ -11,7 +11,8 @@
  *
  * The environment says what they answer:
  *
- *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"
+ *   STANDIN_LOG=FILE       each call is appended, as "PID NAME"; of a kernel its name; each "large copy"; "unaligned"
+ *                          buffers; that there is an NCCL_CTA_POLICY
  *   STANDIN_CUINIT=N       cuInit() returns N
  *   STANDIN_GPUS=N         number of devices (8)
  *   STANDIN_SEES=0,3       the real numbers of the devices that the process sees; with $CUDA_VISIBLE_DEVICES each process
@@ -24,7 +25,9 @@
  *   STANDIN_LATE=N         streams are queues, as on a GPU: a collective starts N microseconds late
  *   STANDIN_LATE_EVERY=N   only every Nth one does (1)
  *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds
- *   STANDIN_WRONG=1        the last element of a sum is one too large
+ *   STANDIN_MODULE=N       cuModuleLoadData() returns N
+ *   STANDIN_WRONG=WHAT     a reduction is wrong: `zero`; rank 1 is `missing` or `doubled`; all bits of the `last` element
+ *                          are turned over
  *   STANDIN_SAYS=FILE      what NCCL writes to $NCCL_DEBUG_FILE when a communicator is made
  *   STANDIN_LAZY=1         it does so at the first collective
  *
@@ -59,6 +62,8 @@
 #define STANDIN_HOST_GBPS 50.0
 #define STANDIN_PEER_GBPS 400.0
 #define STANDIN_TFLOPS 50.0
+
+#define STANDIN_LARGE_COPY 65536 /* bytes; more are logged */
 
 static inline int standin_number(const char *name, int fallback)
 {

@@ -21,6 +21,8 @@
 #define RESULTS_MAX 1000000 /* of a run */
 #define CYCLES_MAX 10000
 #define ROOT_ALL UINT32_MAX
+#define UNALIGN_MAX 65536
+#define CTA_POLICY_MAX 2 /* NCCL_CTA_POLICY_ZERO */
 
 #ifndef ALLREDUCE_VERSION
 #define ALLREDUCE_VERSION "0.1.0"
@@ -70,8 +72,10 @@ struct workload {
 	uint32_t type, op;  /* enum dtype, enum op; DTYPE_COUNT, OP_COUNT: all of them */
 	uint32_t collective, root; /* enum collective_kind; collective_has_root(), or ROOT_ALL */
 	uint32_t graph, registers; /* launches of the graph; enum registers */
-	uint32_t find_slow;	   /* not 0: --find-slow */
-	uint32_t sgd_steps;	   /* not 0: --sgd, and its number of steps */
+	uint32_t unalign;    /* how many elements the buffers begin after an aligned address */
+	uint32_t cta_policy; /* not 0: NCCL_CTA_POLICY */
+	uint32_t find_slow;  /* not 0: --find-slow */
+	uint32_t sgd_steps;  /* not 0: --sgd, and its number of steps */
 };
 
 struct control;

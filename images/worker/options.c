@@ -169,7 +169,7 @@ static const struct row rows[] = {
 	 ROW_INTEGER, AT(workload.checks), .low = 0, .high = ITERATIONS_MAX},
 	{"datatype", 'd', "TYPE", "%s", "f32", ROW_NAME, AT(workload.type),
 	 .names = options_type, .number_of = options_parse_type},
-	{"op", 'o', "OP", "%s", "sum", ROW_NAME, AT(workload.op),
+	{"op", 'o', "OP", "%s; mulsum of nccl-tests is not possible here: only NCCL has it, and no check covers it", "sum", ROW_NAME, AT(workload.op),
 	 .names = options_op, .number_of = options_parse_op},
 	{"collective", 0, "NAME", "%s", "all_reduce", ROW_NAME, AT(workload.collective),
 	 .names = options_collective, .number_of = collective_parse},
@@ -198,18 +198,18 @@ static const struct row rows[] = {
 	 .kind = ROW_FLAG, AT(workload.registers)},
 	{"local_register", 'R', "0|1|2", "nccl: 1 the same, 2 as symmetric windows", "0",
 	 ROW_INTEGER, AT(workload.registers), .low = 0, .high = REGISTERS_COUNT - 1},
-	{"stream_null", 'y', "0", NULL, .kind = ROW_ZERO,
-	 .wanted = "not possible here: the worker has a stream of its own"},
-	{"cta_policy", 'x', "0", NULL, .kind = ROW_ZERO,
-	 .wanted = "not possible here: set NCCL_CTA_POLICY in the environment, which NCCL reads itself"},
-	{"device_implementation", 'D', "0", NULL, .kind = ROW_ZERO,
-	 .wanted = "not possible here: kernels of nccl-tests' own are no part of the worker, NCCL's are used"},
-	{"device_cta_count", 'V', "0", NULL, .kind = ROW_ZERO,
-	 .wanted = "not possible here: it is for kernels of nccl-tests' own (-D)"},
-	{"memory", 'M', "0", NULL, .kind = ROW_ZERO,
-	 .wanted = "not possible here: nvidia-smi says what memory of the GPUs is in use"},
-	{"unalign", 'u', "0", "of nccl-tests; other values than 0 are not possible here", .kind = ROW_ZERO,
-	 .wanted = "not possible here: buffers are aligned"},
+	{"unalign", 'u', "N", "nccl: the buffers begin N elements after an aligned address", "0",
+	 ROW_INTEGER, AT(workload.unalign), .low = 0, .high = UNALIGN_MAX},
+	{"cta_policy", 'x', "0|1|2", "nccl: NCCL_CTA_POLICY of every rank, unless it is set already; 0: nothing is set", "0",
+	 ROW_INTEGER, AT(workload.cta_policy), .low = 0, .high = CTA_POLICY_MAX},
+	{"stream_null", 'y', "0", "", .kind = ROW_ZERO,
+	 .wanted = "the default stream waits for all others, and the worker needs one of its own to see who hangs"},
+	{"device_implementation", 'D', "0", "", .kind = ROW_ZERO,
+	 .wanted = "kernels of nccl-tests' own take NCCL's place there, and NCCL is what is measured here"},
+	{"device_cta_count", 'V', "0", "", .kind = ROW_ZERO,
+	 .wanted = "it is for kernels of nccl-tests' own (-D)"},
+	{"memory", 'M', "0", "", .kind = ROW_ZERO,
+	 .wanted = "nvidia-smi says what memory of the GPUs is in use"},
 	{"min-busbw", 0, "GB/s", "fail if the largest size is slower than this",
 	 .kind = ROW_REAL, AT(min_busbw)},
 	{"expect", 0, "GB/s", "what the hardware should give; the fastest size is compared",
@@ -311,6 +311,14 @@ static void options_store(void *member, size_t bytes, uint64_t value)
 		memcpy(member, &value, sizeof(value));
 }
 
+static int options_zero(const struct row *row, const char *text, struct failure *err)
+{
+	char wanted[NAMES_BYTES];
+
+	snprintf(wanted, sizeof(wanted), "not possible here: %s", row->wanted);
+	return strcmp(text, "0") == 0 ? 0 : options_bad_value(row, text, wanted, err);
+}
+
 static int options_integer(const struct row *row, const char *text, void *member,
 			   struct failure *err)
 {
@@ -385,7 +393,7 @@ static int options_take(const struct row *row, const char *text, struct options 
 		options_store(member, row->bytes, (uint64_t)number);
 		return 0;
 	case ROW_ZERO:
-		return strcmp(text, "0") == 0 ? 0 : options_bad_value(row, text, row->wanted, err);
+		return options_zero(row, text, err);
 	case ROW_OTHER:
 		return row->take(o, text) == 0 ? 0 : options_bad_value(row, text, row->wanted, err);
 	case ROW_PRINT:
@@ -443,6 +451,12 @@ static int options_check_backend(const struct options *o, struct failure *err)
 		snprintf(why, sizeof(why), "it registers no buffers; %s does",
 			 options_who(options_registers));
 		return options_bad(err, "--register with --backend", o->backend, why);
+	}
+	if ((o->workload.unalign || o->workload.cta_policy) && !options_registers(backend)) {
+		snprintf(why, sizeof(why), "it is for %s", options_who(options_registers));
+		return options_bad(err,
+				   o->workload.unalign ? "-u with --backend" : "-x with --backend",
+				   o->backend, why);
 	}
 	return 0;
 }

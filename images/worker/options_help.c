@@ -30,6 +30,10 @@ static void options_describe(const struct row *row, char text[HELP_BYTES])
 
 	if (gap)
 		options_list(row, names);
+	if (row->kind == ROW_ZERO) {
+		snprintf(text, HELP_BYTES, "of nccl-tests, and 0 here: %s", row->wanted);
+		return;
+	}
 	snprintf(text, HELP_BYTES, "%.*s%s%s%s%s%s", before, row->help, names, gap ? gap + 2 : "",
 		 row->standard ? " (default " : "", row->standard ? row->standard : "",
 		 row->standard ? ")" : "");

@@ -14,9 +14,9 @@ enum row_kind {
 	ROW_BYTES,   /* a size such as 64K; a uint64_t */
 	ROW_TEXT,    /* a char[]; one of `names`, if there are any */
 	ROW_NAME,    /* one of `names`, by its number, which `number_of` finds */
-	ROW_ZERO,    /* nothing but 0, since more is not possible here for the reason `wanted` */
-	ROW_OTHER,   /* what `take` makes of it */
-	ROW_PRINT,   /* no value; `print` is called, and then the program ends */
+	ROW_ZERO, /* nothing but 0, since more is not possible here; `wanted` has the reason, in the help, too */
+	ROW_OTHER, /* what `take` makes of it */
+	ROW_PRINT, /* no value; `print` is called, and then the program ends */
 };
 
 /* One option. Everything that the program knows of it stands in its row. */

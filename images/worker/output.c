@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "output.h"
 #include "bench/find.h"
+#include "health/nvml_link.h"
 #include "json.h"
 #include "report_file.h"
 #include "table.h"
@@ -97,11 +98,15 @@ void output_warnings(const struct options *options, const struct group *group,
 static void output_print_result(const struct options *options, int world, const struct result *r)
 {
 	printf("{\"bytes\": %" PRIu64 ", \"count\": %" PRIu64
-	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, \"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, \"p99_usec\": %.3f, \"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": %" PRIu64
-	       ", \"algorithm\": \"%s\", \"ranks\": [",
+	       ", \"type\": \"%s\", \"op\": \"%s\", \"inplace\": %s, \"usec\": %.3f, \"min_usec\": %.3f, \"max_usec\": %.3f, \"p50_usec\": %.3f, \"p99_usec\": %.3f, \"algbw\": %.6f, \"busbw\": %.6f, \"wrong\": ",
 	       r->bytes, r->count, dtype_name(r->type), table_op(options, r),
 	       r->inplace ? "true" : "false", r->usec, r->min_usec, r->max_usec, r->p50_usec,
-	       r->p99_usec, r->algbw, r->busbw, r->wrong, r->algorithm);
+	       r->p99_usec, r->algbw, r->busbw);
+	if (options->workload.checks > 0)
+		printf("%" PRIu64, r->wrong);
+	else
+		printf("null");
+	printf(", \"algorithm\": \"%s\", \"ranks\": [", r->algorithm);
 	for (int rank = 0; rank < world; rank++)
 		printf("%s[%.3f, %.3f, %.3f]", rank ? ", " : "", (double)r->ranks[rank].usec,
 		       (double)r->ranks[rank].p50_usec, (double)r->ranks[rank].p99_usec);
@@ -143,6 +148,24 @@ static void print_finding(const struct group *group, const struct finding *findi
 	printf("}");
 }
 
+/* What lies between two ranks of a host; "" where that is not known. */
+static void output_print_links(const struct heat *heat)
+{
+	char name[NVML_LINK_BYTES];
+
+	if (!heat->link) {
+		printf("null");
+		return;
+	}
+	for (int a = 0; a < heat->world; a++)
+		for (int b = 0; b < heat->world; b++) {
+			nvml_link_name(heat->link[(size_t)a * (size_t)heat->world + (size_t)b],
+				       name);
+			printf("%s\"%s\"", b > 0 ? ", " : a > 0 ? "], [" : "[[", name);
+		}
+	printf("]]");
+}
+
 /* The pair matrix: microseconds of an exchange, null where none was made. */
 static void output_print_pairs(const struct group *group, const struct heat *heat)
 {
@@ -165,7 +188,9 @@ static void output_print_pairs(const struct group *group, const struct heat *hea
 		}
 		printf("]");
 	}
-	printf("],\n    \"leave_one_out\": ");
+	printf("],\n    \"links\": ");
+	output_print_links(heat);
+	printf(",\n    \"leave_one_out\": ");
 	if (heat->left_out >= 0)
 		printf("{\"rank\": %d, \"all_usec\": %.1f, \"without_usec\": %.1f}", heat->left_out,
 		       heat->all_usec, heat->without_usec);
@@ -258,7 +283,7 @@ static void output_print_json(const struct options *options, const struct group 
 	json_pair("reason", failure->status == STATUS_PASS ? "" : failure->reason);
 	printf(",\n  ");
 	json_pair("library_file", output_library(options) ? output_library(options) : "");
-	printf(",\n  \"results\": [");
+	printf(", \"checks\": %u,\n  \"results\": [", options->workload.checks);
 	for (size_t i = 0; i < report->count; i++) {
 		printf("%s\n    ", i ? "," : "");
 		output_print_result(options, group->world, &report->results[i]);

@@ -48,7 +48,10 @@ static const char *workload_manner(const struct workload *w, const struct backen
 	if (w->blocking >= BLOCKING_COUNT || w->average >= AVERAGE_COUNT ||
 	    w->registers >= REGISTERS_COUNT || w->graph > ITERATIONS_MAX)
 		return "a way of measuring that does not exist";
-	if ((w->graph && !backend->record) || (w->registers && !backend->registers))
+	if (w->unalign > UNALIGN_MAX || w->cta_policy > CTA_POLICY_MAX)
+		return "buffers or a policy that do not exist";
+	if ((w->graph && !backend->record) ||
+	    ((w->registers || w->unalign || w->cta_policy) && !backend->registers))
 		return "a flag that this rank's backend does not know";
 	if (w->graph && w->blocking)
 		return "a graph that is to be waited for in its middle";

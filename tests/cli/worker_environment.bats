@@ -128,6 +128,23 @@ debian() {
 	[[ "$output" == *"on node07 (10.9.8.1)"*"on node07 (10.9.8.1)"*"on node08 (10.9.8.1)"*"# verdict: pass"* ]]
 }
 
+# Rank 0 listens on the second address of its name only.
+several_addresses() {
+	local pid
+	known "10.9.8.1 node07" "10.9.8.2 node07"
+	"$ALLREDUCE" --rank 0 --world 2 --host node07 --root 10.9.8.2:7000 "$@" &
+	pid=$!
+	"$ALLREDUCE" --rank 1 --world 2 --host node08 --root node07:7000 "$@"
+	wait "$pid"
+}
+
+@test "every address of rank 0's name is tried" {
+	RINGUP_SECRET=x run apart several_addresses --timeout 4 -e 64
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"on node08 (10.9.8."*"# verdict: pass"* ]]
+}
+
 @test "without a secret such a host does not listen to others" {
 	run apart debian --timeout 2 -e 64
 	[ "$status" -eq 4 ]

@@ -126,11 +126,11 @@ named_in() {
 	done
 }
 
-# dead_link WAIT FLAGS...: three hosts on one bridge; WAIT seconds after the first collective hosts 1 and 2 lose each other.
-# The output of rank 0's. In namespaces of its own.
+# dead_link ENDS WAIT FLAGS...: three hosts on one bridge; WAIT seconds after the first collective each of the ENDS
+# "HOST:OTHER ..." loses the other one. The output of rank 0's. In namespaces of its own.
 dead_link() {
-	local wait=$1 host pids=() status=0 table=$BATS_TEST_TMPDIR/table
-	shift
+	local ends=$1 wait=$2 host pids=() status=0 table=$BATS_TEST_TMPDIR/table
+	shift 2
 	: >"$table"
 	mount -t tmpfs none /run
 	ip link add bridge type bridge
@@ -152,8 +152,9 @@ dead_link() {
 		sleep 0.1
 	done
 	sleep "$wait"
-	ip -n h1 route add blackhole 10.9.0.3/32
-	ip -n h2 route add blackhole 10.9.0.2/32
+	for host in $ends; do
+		ip -n "h${host%:*}" route add blackhole "10.9.0.$((${host#*:} + 1))/32"
+	done
 	same_status 4 "${pids[@]}" || status=$?
 	cat "$table"
 	return "$status"
@@ -161,13 +162,21 @@ dead_link() {
 
 # dead_link_named FLAGS...: both ends of the link are named
 dead_link_named() {
-	run own_namespaces --net --mount timeout -s KILL "$HANGS" bash -c 'dead_link "$@"' - 1 -n 100000 "$@"
+	run own_namespaces --net --mount timeout -s KILL "$HANGS" bash -c 'dead_link "$@"' - "1:2 2:1" 1 -n 100000 "$@"
 	[[ $status -eq 4 && "$output" != *differ* &&
 		"$output" == *"in phase run: nothing comes from rank "[12]" (host"[12]") to rank "[12]" (host"[12]"), though both answer"* ]] ||
 		{ echo "$*: $status $output"; return 1; }
 }
 
-@test "a link that goes dead is named, though all ranks answer" {
+# dead_root_named FLAGS...: rank 0's host loses all others, and blames itself
+dead_root_named() {
+	run own_namespaces --net --mount timeout -s KILL "$HANGS" bash -c 'dead_link "$@"' - "0:1 0:2 1:0 2:0" 1 -n 100000 "$@"
+	[[ $status -eq 4 && "$output" != *differ* &&
+		"$output" == *"none of the 2 ranks of other hosts answers rank 0 (host0): its own network is the likely reason"* ]] ||
+		{ echo "$*: $status $output"; return 1; }
+}
+
+@test "a link that goes dead is named, though all ranks answer; rank 0 that hears nobody blames its own network" {
 	export -f dead_link same_status
 	export RINGUP_SECRET=secret
 	for flags in "-b 1M -e 1M" "-b 64 -e 64" "-b 64K -e 64K --collective alltoall" "-b 1M -e 1M --collective sendrecv"; do
@@ -177,5 +186,9 @@ dead_link_named() {
 		dead_link_named "${words[@]}" &
 		started+=($!)
 	done
+	export BATS_TEST_TMPDIR="$BATS_TEST_TMPDIR/root"
+	mkdir "$BATS_TEST_TMPDIR"
+	dead_root_named -b 64K -e 64K &
+	started+=($!)
 	finish
 }

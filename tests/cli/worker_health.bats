@@ -35,7 +35,7 @@ load worker_health.bash
 	lines 'c[0, "identity"]["lost"] and "GPU is lost" in c[0, "identity"]["error"]'
 	lines 'c[1, "burn"]["lost"] and "719" in c[1, "burn"]["error"] and phases(2)[-1] == "after"'
 	health 0 "1 mig 1"
-	lines '"MIG" in c[1, "context"]["error"] and (1, "memory") not in c and phases(2)[-1] == "after"'
+	lines '"MIG" in c[1, "context"]["not_measured"] and "error" not in c[1, "context"] and (1, "memory") not in c and phases(2)[-1] == "after"'
 }
 
 @test "no driver, no GPU: status 5 with the reason" {
@@ -58,4 +58,17 @@ load worker_health.bash
 		(0, 1, "NV18", 400, 400, True), (0, 2, "NV18", 200, 200, True), (1, 2, "NV18", 400, 400, True)]'
 	health 0 "1 mig 1"
 	lines '[(d["card"], d["peer"]) for d in pairs] == [(0, 2)] and not any("pairs_left_out" in d for d in all)'
+}
+
+@test "--find-slow knows what lies between two GPUs, as --health does" {
+	cc -std=gnu11 -D_GNU_SOURCE -DSIMULATED -Iimages/worker -O1 -shared -fPIC -o "$BATS_TEST_TMPDIR/lib/libnccl.so.2" images/simulated/nccl.c
+	echo >"$BATS_TEST_TMPDIR/health"
+	run --separate-stderr env "LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib" "RINGUP_SIMULATED_SHARED=$BATS_TEST_TMPDIR" "$ALLREDUCE" \
+		--backend nccl --procs 3 -n 1 -w 0 -b 8 -e 8 --find-slow --json
+	echo "$output$stderr"
+	json 'd["pairs"]["links"] == [["", "NV18", "NV18"], ["NV18", "", "NV18"], ["NV18", "NV18", ""]]'
+	rm "$BATS_TEST_TMPDIR/lib/libnvidia-ml.so.1"
+	run --separate-stderr env "LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib" "RINGUP_SIMULATED_SHARED=$BATS_TEST_TMPDIR" "$ALLREDUCE" \
+		--backend nccl --procs 3 -n 1 -w 0 -b 8 -e 8 --find-slow --json
+	json 'd["pairs"]["links"] == [["", "", ""]] * 3'
 }

@@ -134,3 +134,13 @@ through_device_memory() {
 		json 'd["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
 	done
 }
+
+# wrong_is_found WHAT: a reduction that is wrong in that way ($STANDIN_WRONG), in every type and with every operation
+wrong_is_found() {
+	STANDIN_NCCL=22403 STANDIN_WRONG=$1 standin "$ALLREDUCE" --backend nccl --procs 3 -n 1 -w 0 -b 8K -e 8K -d all -o all --json
+	[ "$status" -eq 2 ] || return 1
+	# the largest number is the same when it counts twice
+	json "all((r['wrong'] > 0) == ('$1' != 'doubled' or r['op'] not in ('min', 'max')) for r in d['results'])"
+	json "len({(r['type'], r['op']) for r in d['results']}) == 60"
+	json "'$1' != 'last' or ({r['wrong'] for r in d['results']} == {3} and d['failure']['index'] == 8191)"
+}

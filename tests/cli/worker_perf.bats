@@ -144,17 +144,20 @@ rows() {
 		[ "$status" -eq 1 ]
 		[[ "$output" == "allreduce: "*"${flags%% *}"*"allreduce --help" ]] || { echo "$flags: $output"; return 1; }
 	done <<-'END'
-		-x 1
 		-D 1
 		-V 16
 		-M 1
-		-u 3
 		-y 1
+		-x 3
+		-u 65537
 		-o mulsum
 		-N 0
 		-r 2x
 		-z 3
 	END
+	for flag in -D -V -M -y; do
+		[ "$("$PROGRAMS/all_reduce_perf" --help | grep -A1 -- "$flag, --.* 0 .*of nccl-tests, and 0 here: ." | wc -l)" -eq 2 ]
+	done
 	as all_reduce_perf "${QUICK[@]}" -x 0 -D 0 -M 0 -u 0 -y 0 -G 0 -R 0
 	for variable in NCCL_TESTS_DEVICE=0 NCCL_TESTS_MIN_BW=fast NCCL_TESTS_SPLIT=half; do
 		run env "$variable" "$PROGRAMS/all_reduce_perf" "${QUICK[@]}"

@@ -11,25 +11,34 @@ load ../cli/worker_health.bash
 	lines 'c[2, "identity"]["hung"] >= 3 and phases(0)[-1] == "after"'
 }
 
-@test "ptxas assembles the kernel for cards from 2014 to 2022, without spilling" {
+@test "ptxas assembles the kernels for cards from 2014 to 2024, without spilling" {
 	python3 -m venv "$BATS_TEST_TMPDIR/venv"
 	"$BATS_TEST_TMPDIR/venv/bin/pip" -q install nvidia-cuda-nvcc-cu12
 	cat >"$BATS_TEST_TMPDIR/print.c" <<-'END'
-		#include "health/burn_kernel.c"
-		int main(void)
+		#include "backend/nccl/verify_kernel.h"
+		#include "health/burn_kernel.h"
+		#include <stdio.h>
+		int main(int argc, char **argv)
 		{
 			static char text[BURN_TEXT_BYTES];
 
-			return fwrite(text, 1, burn_text(text), stdout) == 0;
+			(void)argv;
+			burn_text(text);
+			return fputs(argc > 1 ? verify_text : text, stdout) < 0;
 		}
 	END
-	cc -std=gnu11 -Iimages/worker -o "$BATS_TEST_TMPDIR/print" "$BATS_TEST_TMPDIR/print.c" -lm
+	cc -std=gnu11 -Iimages/worker -o "$BATS_TEST_TMPDIR/print" "$BATS_TEST_TMPDIR/print.c" images/worker/health/burn_kernel.c \
+		images/worker/backend/nccl/verify_kernel.c -lm
 	"$BATS_TEST_TMPDIR/print" >"$BATS_TEST_TMPDIR/burn.ptx"
+	"$BATS_TEST_TMPDIR/print" verify >"$BATS_TEST_TMPDIR/verify.ptx"
 	ptxas=$(find "$BATS_TEST_TMPDIR/venv" -name ptxas -type f)
-	for arch in 50 70 80 90; do
-		run "$ptxas" -v -arch "sm_$arch" -o "$BATS_TEST_TMPDIR/burn.cubin" "$BATS_TEST_TMPDIR/burn.ptx"
-		echo "$output"
-		[ "$status" -eq 0 ]
-		[[ "$output" == *"0 bytes spill stores, 0 bytes spill loads"* ]]
+	for arch in 50 70 80 90 100; do
+		for text in burn verify; do
+			run "$ptxas" -v -arch "sm_$arch" -o "$BATS_TEST_TMPDIR/$text.cubin" "$BATS_TEST_TMPDIR/$text.ptx"
+			echo "$output"
+			[ "$status" -eq 0 ]
+			[[ "$output" == *"0 bytes spill stores, 0 bytes spill loads"* ]]
+			[ "$(grep -c '[1-9][0-9]* bytes spill' <<<"$output")" -eq 0 ]
+		done
 	done
 }

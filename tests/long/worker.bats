@@ -35,6 +35,33 @@ setup() {
 	done
 }
 
+# most_memory WORDS...: the memory of the largest process, in buffers of 16 MiB
+most_memory() {
+	LD_LIBRARY_PATH=$STANDIN python3 - "$@" <<-'END'
+		import resource, subprocess, sys
+		subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+		print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024 / 16)
+	END
+}
+
+@test "checks on the GPU take no memory of the host's, and those on the host as much as a buffer" {
+	local on_gpu on_host
+	standin_setup
+	STANDIN=$BATS_TEST_TMPDIR/standin
+	mkdir "$STANDIN"
+	standin_build "$STANDIN"
+	set -- "$ALLREDUCE" --backend nccl --procs 2 -n 1 -w 0 -b 16M -e 16M --collective broadcast
+	on_gpu=$(most_memory "$@")
+	on_host=$(STANDIN_MODULE=222 most_memory "$@")
+	# what the stand-ins call the GPU's memory is two buffers of the process
+	python3 -c "assert $on_gpu >= 2 and 0.9 < $on_host - $on_gpu < 1.3, ($on_gpu, $on_host)"
+	for what in zero missing doubled last; do
+		wrong_is_found $what
+		STANDIN_MODULE=222 wrong_is_found $what
+	done
+	STANDIN_MODULE=222 through_device_memory bf16 3
+}
+
 @test "a thousand ranks on one machine come to a verdict" {
 	run "$ALLREDUCE" --procs 1000 -b 8 -e 64 -f 8 -n 2 -w 1 --timeout 120
 	[ "$status" -eq 0 ]

@@ -46,6 +46,10 @@ struct backend {
 	/* The device that a rank uses, after open(); NULL, also as a result: none. */
 	const struct device_name *(*device)(int rank);
 
+	/* After open(): what lies between this rank and each of its host's, @links[rank], as nvml_link() has it; the others'
+	 * are left as they are. NULL: nothing is known. */
+	void (*links)(void *state, uint8_t *links);
+
 	/* How a collective of @bytes (of the larger buffer) is done: a few words that live on. */
 	const char *(*algorithm)(void *state, enum collective_kind kind, size_t bytes);
 
@@ -58,7 +62,7 @@ struct backend {
 	 * is put(). */
 	void (*buffers)(void *state, void **send, void **recv);
 
-	/* One collective. Its input and output begin at the start of a buffer of buffers(), or, in
+	/* One collective. Its input and output begin at the start of a buffer of buffers() (-u: so many elements later), or, in
 	 * place, at this rank's block of the second one; what else lies in the second one may be
 	 * overwritten. Returns when the output is ready and the input may be written. */
 	int (*collective)(void *state, const struct collective *call, struct failure *err);
@@ -87,6 +91,16 @@ struct backend {
 	int (*put)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
 	int (*get)(void *state, void *to, const void *from, size_t bytes, struct failure *err);
 
+	/* For devices that fill and compare their memory themselves, so that no more than a period of the data is ever
+	 * copied; else NULL. verifies(), after open(): whether this one does. fill(): @count elements at @to, the i-th of them
+	 * as @period[i % PATTERN_PERIOD]; it returns when that is done. compare() waits for what is in the queue, and is a
+	 * compare_fn. */
+	bool (*verifies)(const void *state);
+	int (*fill)(void *state, void *to, const void *period, size_t element_bytes, size_t count,
+		    struct failure *err);
+	int (*compare)(void *state, const void *at, const struct bounds *bounds, size_t count,
+		       struct difference *difference, struct failure *err);
+
 	/* For collectives that run in a queue, else NULL: then collective() only puts one there.
 	 * begin() notes the time in the queue, and mark() does so again, up to @marks times, behind
 	 * what was put there. finish() waits until all marks are reached; where there are several,
@@ -108,7 +122,8 @@ struct backend {
 	/* Whether the type and the operation are possible, where all possible ones are asked for. NULL: all are. */
 	bool (*can)(const struct group *group, enum dtype type, enum op op);
 
-	bool registers; /* can register its buffers (--register) */
+	/* Is NCCL: can register its buffers (--register), use them from any element on (-u) and has policies (-x). */
+	bool registers;
 
 	/* Uses the process's one MPI, which the rendezvous may have started already: it must not be
 	 * ended before close(). */

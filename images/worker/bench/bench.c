@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/bench.h"
+#include "bench/contents.h"
 #include "bench/find.h"
 #include "bench/judge.h"
 #include "bench/summary.h"
@@ -34,9 +35,9 @@ struct run {
 	int64_t step_usec;   /* how long the last check's collective took at most */
 	unsigned char *part; /* struct part and the times */
 	size_t part_bytes;
-	float *sorted;	     /* [iterations] scratch */
-	unsigned char *all;  /* rank 0: everybody's parts */
-	unsigned char *host; /* for buffers in a device's memory, else NULL: what is copied there */
+	float *sorted;	    /* [iterations] scratch */
+	unsigned char *all; /* rank 0: everybody's parts */
+	struct contents contents;
 };
 
 uint64_t bench_buffer_bytes(const struct workload *workload)
@@ -48,7 +49,9 @@ uint64_t bench_buffer_bytes(const struct workload *workload)
 		least = FIND_BYTES;
 	if (workload->sgd_steps && least < SGD_BYTES)
 		least = SGD_BYTES;
-	return workload->last_bytes > least ? workload->last_bytes : least;
+	if (workload->last_bytes > least)
+		least = workload->last_bytes;
+	return least + workload->unalign * ELEMENT_BYTES_MAX;
 }
 
 static int collective(const struct run *run, int64_t now_usec, struct failure *err)
@@ -66,42 +69,22 @@ static int bench_settle(const struct run *run, struct failure *err)
 	return bench->backend->settle ? bench->backend->settle(bench->state, err) : 0;
 }
 
-/* Fills the input with @pattern, and the output with what no result should be. */
-static int bench_fill(const struct run *run, const struct pattern *pattern, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	const struct collective *call = &run->call;
-	size_t sent = run->extent.send * dtype_bytes(call->type),
-	       received = run->extent.recv * dtype_bytes(call->type);
-	void *input = (void *)(uintptr_t)call->src;
-
-	memset(run->host ? run->host : call->dst, 0xff, received);
-	if (run->host && bench->backend->put(bench->state, call->dst, run->host, received, err) < 0)
-		return -1;
-	pattern_fill(pattern, bench->group->rank, run->host ? run->host : input, run->extent.send);
-	if (run->host)
-		return bench->backend->put(bench->state, input, run->host, sent, err);
-	return 0;
-}
-
 /* Compares the output with @pattern. */
 static int bench_compare(struct run *run, const struct pattern *pattern, int64_t started_usec,
 			 struct mismatch *found, struct failure *err)
 {
 	const struct bench *bench = run->bench;
-	const struct collective *call = &run->call;
-	size_t element_bytes = dtype_bytes(call->type), count = run->extent.recv;
-	unsigned char *output = run->host ? run->host : call->dst;
+	const struct contents *contents = &run->contents;
+	int rank = bench->group->rank;
 
-	if (run->host &&
-	    bench->backend->get(bench->state, output, call->dst, count * element_bytes, err) < 0)
+	if (contents_await(contents, &run->call, &run->extent, err) < 0)
 		return -1;
 	control_end(bench->group->control);
 	run->step_usec = clock_usec() - started_usec;
-	if (fault_hits(bench->fault, FAULT_CORRUPT, bench->group->rank) && count > 0)
-		output[count / 2 * element_bytes] ^= 1;
-	collective_check(call, pattern, bench->group->rank, output, found);
-	return 0;
+	if (fault_hits(bench->fault, FAULT_CORRUPT, rank) &&
+	    contents_corrupt(contents, &run->call, &run->extent, err) < 0)
+		return -1;
+	return contents_check(contents, &run->call, pattern, rank, found, err);
 }
 
 /* One collective on whatever data there is, where nothing is checked. */
@@ -117,8 +100,7 @@ static int bench_touch(struct run *run, struct failure *err)
 	started_usec = clock_usec();
 	if (collective(run, started_usec, err) < 0 || bench_settle(run, err) < 0)
 		return -1;
-	if (bench->backend->get &&
-	    bench->backend->get(bench->state, run->sorted, run->call.dst, 0, err) < 0)
+	if (contents_await(&run->contents, &run->call, &run->extent, err) < 0)
 		return -1;
 	control_end(bench->group->control);
 	run->step_usec = clock_usec() - started_usec;
@@ -139,7 +121,8 @@ static int bench_check(struct run *run, struct failure *err)
 	struct mismatch found;
 	int64_t started_usec;
 
-	if (bench_fill(run, &pattern, err) < 0 || control_barrier(group->control, err) < 0)
+	if (contents_fill(&run->contents, call, &run->extent, &pattern, group->rank, err) < 0 ||
+	    control_barrier(group->control, err) < 0)
 		return -1;
 	if (pattern.salt == 1)
 		fault_strike(run->bench->fault, PHASE_FIRST, group->rank);
@@ -502,6 +485,8 @@ static void bench_place(struct run *run, bool inplace)
 	void *send, *recv;
 
 	bench->backend->buffers(bench->state, &send, &recv);
+	send = (char *)send + bench->group->workload.unalign * element_bytes;
+	recv = (char *)recv + bench->group->workload.unalign * element_bytes;
 	run->call.src = send;
 	run->call.dst = recv;
 	if (!inplace)
@@ -627,7 +612,6 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	const struct workload *w = &bench->group->workload;
 	struct run run = {
 		.bench = bench, .call = {.kind = (enum collective_kind)w->collective}, .salt = 1};
-	bool copies = bench->backend->put && w->checks > 0;
 	int rc;
 
 	run.part_bytes = sizeof(struct part) + w->iterations * sizeof(float);
@@ -639,11 +623,10 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	run.sizes = (int)workload_sizes(w);
 	report->room = bench_results(bench);
 	report->results = calloc(report->room, sizeof(*report->results));
-	if (copies)
-		run.host = malloc(bench_buffer_bytes(w));
-	if (!run.part || !run.sorted || !report->results || (bench->group->rank == 0 && !run.all) ||
-	    (copies && !run.host))
+	if (!run.part || !run.sorted || !report->results || (bench->group->rank == 0 && !run.all))
 		abort();
+	contents_init(&run.contents, bench->backend, bench->state, bench_buffer_bytes(w),
+		      w->checks > 0);
 	control_phase(bench->group->control, PHASE_FIRST);
 	rc = bench_run_all(&run, report, err);
 	if (rc == 0) /* with sizes of 0 only, there was none */
@@ -651,6 +634,6 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	free(run.part);
 	free(run.all);
 	free(run.sorted);
-	free(run.host);
+	contents_release(&run.contents);
 	return rc;
 }

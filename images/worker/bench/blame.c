@@ -3,9 +3,10 @@
 
 #include <stdlib.h>
 
-/* One kind of pairs: within hosts, or across. */
+/* One kind of pairs: those with the same between them. */
 struct view {
 	const struct pairs *pairs;
+	uint8_t link;
 	bool across;
 	float *times;	   /* [world] each rank's median, 0: it has too few partners */
 	bool *slow;	   /* [world] */
@@ -33,7 +34,7 @@ static float pair_time(const struct view *v, int a, int b)
 {
 	const struct pairs *p = v->pairs;
 
-	if (a == b || (p->host[a] != p->host[b]) != v->across)
+	if (a == b || pairs_link(p, a, b) != v->link)
 		return 0;
 	return p->usec[(size_t)a * (size_t)p->world + (size_t)b];
 }
@@ -124,6 +125,7 @@ static int find_ranks(const struct view *v, struct finding *findings, int count)
 				      .rank = rank,
 				      .other = -1,
 				      .across = v->across,
+				      .link = v->link,
 				      .usec = (double)v->times[rank],
 				      .normal = (double)v->normal};
 		bool first = true;
@@ -170,6 +172,7 @@ static int find_links(const struct view *v, struct finding *findings, int count)
 					      .rank = a,
 					      .other = b,
 					      .across = v->across,
+					      .link = v->link,
 					      .usec = (double)usec};
 
 			if (usec <= 0 || v->slow[a] || v->slow[b])
@@ -227,13 +230,29 @@ static int slowest_first(const void *a, const void *b)
 	return (of_x < of_y) - (of_x > of_y);
 }
 
+int pairs_links(const struct pairs *pairs, uint8_t links[PAIRS_ACROSS + 1])
+{
+	bool there[PAIRS_ACROSS + 1] = {false};
+	int count = 0;
+
+	for (int a = 0; a < pairs->world; a++)
+		for (int b = a + 1; b < pairs->world; b++)
+			there[pairs_link(pairs, a, b)] = true;
+	for (int link = 0; link <= PAIRS_ACROSS; link++)
+		if (there[link])
+			links[count++] = (uint8_t)link;
+	return count;
+}
+
 int blame_pairs(const struct pairs *pairs, struct finding *findings)
 {
 	size_t world = (size_t)pairs->world;
-	int count = 0;
+	uint8_t links[PAIRS_ACROSS + 1];
+	int count = 0, link_count = pairs_links(pairs, links);
 
-	for (int across = 0; across < 2; across++) {
-		struct view v = {.pairs = pairs, .across = across};
+	for (int i = 0; i < link_count; i++) {
+		struct view v = {
+			.pairs = pairs, .link = links[i], .across = links[i] == PAIRS_ACROSS};
 
 		v.times = calloc(world, sizeof(*v.times));
 		v.slow = calloc(world, sizeof(*v.slow));

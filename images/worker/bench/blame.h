@@ -2,7 +2,8 @@
 /*
  * Who is slow, from the times that pairs of ranks take to exchange data. Pure arithmetic.
  *
- * Pairs within a host and pairs across hosts are judged apart, each against its like:
+ * Pairs are judged apart by what lies between the two, each against its like: the network, or within a host what the
+ * backend knows (struct pairs).
  *  - a rank's time is the median over its partners; it is slow if that is BLAME_RATIO times the
  *    median of all ranks' times and stands out of their spread (BLAME_SPREADS median absolute
  *    deviations). One slow rank does not make its partners slow: it is one of their many;
@@ -17,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define BLAME_RATIO 1.5
 #define BLAME_SPREADS 8
@@ -28,6 +30,7 @@ struct finding {
 	enum finding_kind kind;
 	int rank, other;     /* a rank of the slow host; the link's other end, else -1 */
 	bool across;	     /* seen in exchanges across hosts, not within one */
+	uint8_t link;	     /* of the pairs in which it was seen: pairs_link() */
 	double usec, normal; /* what it takes; what its like take */
 };
 
@@ -36,13 +39,30 @@ struct pairs {
 	int world;
 	const int *host;   /* [world] number of each rank's host, 0 to world - 1 */
 	const float *usec; /* [world * world], 0: not measured */
+	/* [world * world], both halves alike: a number for what lies between two ranks of a host (0: it is not known), the
+	 * same number for the same; less than PAIRS_ACROSS. NULL: nothing is known. */
+	const uint8_t *link;
 };
+
+#define PAIRS_ACROSS 255
+
+/* What lies between @a and @b: a number of `link`, or PAIRS_ACROSS. */
+static inline uint8_t pairs_link(const struct pairs *pairs, int a, int b)
+{
+	if (pairs->host[a] != pairs->host[b])
+		return PAIRS_ACROSS;
+	return pairs->link ? pairs->link[(size_t)a * (size_t)pairs->world + (size_t)b] : 0;
+}
+
+/* Finds which numbers there are, in ascending order; returns how many. */
+int pairs_links(const struct pairs *pairs, uint8_t links[PAIRS_ACROSS + 1]);
 
 /* What --find-slow measured, on rank 0; all zero: nothing. */
 struct heat {
 	int world;
-	size_t bytes; /* exchanged each way */
-	int *host;    /* see struct pairs; owned */
+	size_t bytes;  /* exchanged each way */
+	int *host;     /* see struct pairs; owned */
+	uint8_t *link; /* the same */
 	float *usec;
 	struct finding findings[FINDINGS_MAX];
 	int finding_count, sweeps;

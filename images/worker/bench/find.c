@@ -4,6 +4,7 @@
 #include "bench/judge.h"
 #include "bench/schedule.h"
 #include "clock.h"
+#include "health/nvml_link.h"
 #include "host/placement.h"
 #include "rendezvous/control.h"
 
@@ -180,8 +181,9 @@ void find_sentence(const struct group *group, const struct finding *finding, cha
 {
 	const struct member *members = group->members;
 	const char *where = finding->across ? "with other hosts" : "within its host";
-	char who[2 * HOST_BYTES + 64];
+	char who[2 * HOST_BYTES + 64], link[NVML_LINK_BYTES];
 
+	nvml_link_name(finding->link, link);
 	if (finding->kind == FINDING_HOST)
 		snprintf(who, sizeof(who), "host %s", members[finding->rank].host);
 	else if (finding->kind == FINDING_RANK)
@@ -193,9 +195,10 @@ void find_sentence(const struct group *group, const struct finding *finding, cha
 			 members[finding->other].host);
 	snprintf(
 		text, bytes,
-		"%s is slow: %.1f times as long as its like for exchanges%s%s (%.0f us against %.0f us)",
+		"%s is slow: %.1f times as long as its like for exchanges%s%s%s%s (%.0f us against %.0f us)",
 		who, finding->usec / finding->normal, finding->kind == FINDING_LINK ? "" : " ",
-		finding->kind == FINDING_LINK ? "" : where, finding->usec, finding->normal);
+		finding->kind == FINDING_LINK ? "" : where, link[0] ? " over " : "", link,
+		finding->usec, finding->normal);
 }
 
 static void find_blame(const struct group *group, const struct heat *heat, struct failure *failure)
@@ -313,6 +316,36 @@ static int leave_one_out(struct find *f, struct heat *heat, int suspect, struct 
 	return time_ring(f, suspect, &heat->without_usec, err);
 }
 
+/* Brings what the ranks know of what lies between them to rank 0, where *link is allocated; NULL: the backend knows nothing. */
+static int find_links_of(const struct bench *bench, uint8_t **link, struct failure *err)
+{
+	const struct group *group = bench->group;
+	size_t world = (size_t)group->world;
+	uint8_t *mine;
+	int rc;
+
+	*link = NULL;
+	if (!bench->backend->links)
+		return 0;
+	mine = calloc(1, world);
+	*link = group->rank == 0 ? calloc(world, world) : NULL;
+	if (!mine || (group->rank == 0 && !*link))
+		abort();
+	bench->backend->links(bench->state, mine);
+	rc = control_gather(group->control, mine, world, *link, err);
+	free(mine);
+	for (size_t a = 0; a < world && *link; a++)
+		for (size_t b = a + 1; b < world; b++) {
+			uint8_t *there = &(*link)[a * world + b], *back = &(*link)[b * world + a];
+
+			/* one of the two may not see the other's */
+			*there = *back = *there > *back ? *there : *back;
+			if (*there >= PAIRS_ACROSS)
+				*there = *back = 0;
+		}
+	return rc < 0 ? -1 : control_share(group->control, NULL, 0, err);
+}
+
 static void heat_init(struct heat *heat, const struct group *group)
 {
 	int *host = calloc((size_t)group->world, sizeof(*host));
@@ -385,7 +418,9 @@ int find_run(const struct bench *bench, struct report *report, struct failure *e
 		abort();
 	if (group->rank == 0)
 		heat_init(&report->heat, group);
-	rc = run_sweeps(&f, report, err);
+	rc = find_links_of(bench, &report->heat.link, err);
+	if (rc == 0)
+		rc = run_sweeps(&f, report, err);
 	schedule_release(&f.schedule);
 	free(f.mine);
 	free(f.all);

@@ -24,6 +24,12 @@ static size_t cells(const struct heat *heat)
 	return (size_t)heat->world * (size_t)heat->world;
 }
 
+static struct pairs judge_pairs_of(const struct heat *heat, const float *usec)
+{
+	return (struct pairs){
+		.world = heat->world, .host = heat->host, .link = heat->link, .usec = usec};
+}
+
 static int kept(const struct heat *heat)
 {
 	return heat->sweeps < heat->keep ? heat->sweeps : heat->keep;
@@ -99,16 +105,19 @@ static void take_times(const struct heat *heat, float *times)
  */
 static float spread_of(const struct heat *heat, const float *times, float *list)
 {
+	const struct pairs pairs = judge_pairs_of(heat, times);
+	uint8_t links[PAIRS_ACROSS + 1];
+	int link_count = pairs_links(&pairs, links);
 	float spread = 1;
 
-	for (int across = 0; across < 2; across++) {
+	for (int i = 0; i < link_count; i++) {
 		int count = 0;
 
 		for (int a = 0; a < heat->world; a++)
 			for (int b = a + 1; b < heat->world; b++) {
 				float usec = times[a * heat->world + b];
 
-				if (usec > 0 && (heat->host[a] != heat->host[b]) == across)
+				if (usec > 0 && pairs_link(&pairs, a, b) == links[i])
 					list[count++] = usec;
 			}
 		qsort(list, (size_t)count, sizeof(*list), judge_by_value);
@@ -121,7 +130,7 @@ static float spread_of(const struct heat *heat, const float *times, float *list)
 static bool suspects(const struct heat *heat, const float *times)
 {
 	struct finding findings[FINDINGS_MAX];
-	const struct pairs pairs = {.world = heat->world, .host = heat->host, .usec = times};
+	const struct pairs pairs = judge_pairs_of(heat, times);
 
 	return blame_pairs(&pairs, findings) > 0;
 }
@@ -159,10 +168,11 @@ enum part { PART_NONE, PART_SUSPECT, PART_OTHER, PART_TOUCHED };
 
 static enum part part_of(const struct heat *heat, const struct finding *finding, int a, int b)
 {
+	const struct pairs pairs = judge_pairs_of(heat, NULL);
 	const int *host = heat->host;
 	int rank = finding->rank, other = finding->other;
 
-	if ((host[a] != host[b]) != finding->across)
+	if (pairs_link(&pairs, a, b) != finding->link)
 		return PART_NONE;
 	if (finding->kind == FINDING_HOST)
 		return host[a] == host[rank] || host[b] == host[rank] ? PART_SUSPECT : PART_OTHER;
@@ -241,25 +251,39 @@ static bool is_calm(const struct heat *heat)
 /*
  * Whether no pair takes much longer than the fastest one of its kind: then nothing can be hidden.
  */
-static bool is_even(const struct heat *heat, bool across)
+static bool is_even(const struct heat *heat)
 {
-	float least = 0, most = 0;
+	const struct pairs pairs = judge_pairs_of(heat, heat->usec);
+	float least[PAIRS_ACROSS + 1] = {0}, most[PAIRS_ACROSS + 1] = {0};
 
 	for (int a = 0; a < heat->world; a++)
 		for (int b = a + 1; b < heat->world; b++) {
 			float usec = heat->usec[a * heat->world + b];
+			uint8_t link = pairs_link(&pairs, a, b);
 
-			if (usec <= 0 || (heat->host[a] != heat->host[b]) != across)
+			if (usec <= 0)
 				continue;
-			least = least <= 0 || usec < least ? usec : least;
-			most = usec > most ? usec : most;
+			least[link] = least[link] <= 0 || usec < least[link] ? usec : least[link];
+			most[link] = usec > most[link] ? usec : most[link];
 		}
-	return most <= least * (float)BLAME_RATIO;
+	for (int link = 0; link <= PAIRS_ACROSS; link++)
+		if (most[link] > least[link] * (float)BLAME_RATIO)
+			return false;
+	return true;
+}
+
+/* How many sweeps it takes to be sure of one that is slow in all of them: chance() with its smallest result. */
+static int sweeps_needed(const struct heat *heat)
+{
+	double pairs = (double)heat->world * (heat->world - 1) / 2,
+	       needed = log(pairs / JUDGE_CHANCE) / -log(1 - SHARE_MOST);
+
+	return needed > JUDGE_SWEEPS_SURE ? (int)needed + 1 : JUDGE_SWEEPS_SURE;
 }
 
 bool judge_enough(struct heat *heat, double seconds)
 {
-	const struct pairs pairs = {.world = heat->world, .host = heat->host, .usec = heat->usec};
+	const struct pairs pairs = judge_pairs_of(heat, heat->usec);
 	int count, sure = 0;
 
 	choose_times(heat);
@@ -271,20 +295,23 @@ bool judge_enough(struct heat *heat, double seconds)
 	heat->seconds = seconds;
 	heat->finding_count = sure;
 	heat->unsure = count - sure;
+	if (seconds > JUDGE_SECONDS_LAST)
+		return true;
 	if (heat->sweeps < JUDGE_SWEEPS_LEAST)
 		return false;
-	if (seconds > JUDGE_SECONDS_MOST)
+	if (seconds > JUDGE_SECONDS_MOST && heat->sweeps >= sweeps_needed(heat))
 		return true;
 	if (heat->unsure > 0 || (sure > 0 && seconds < JUDGE_SECONDS_SURE))
 		return false;
 	if (sure > 0 || heat->doubtful)
 		return sure > 0;
-	return (heat->place == 0 && is_calm(heat)) || (is_even(heat, false) && is_even(heat, true));
+	return (heat->place == 0 && is_calm(heat)) || is_even(heat);
 }
 
 void heat_release(struct heat *heat)
 {
 	free(heat->usec);
 	free(heat->host);
+	free(heat->link);
 	free(heat->kept);
 }

@@ -20,7 +20,9 @@
 #define JUDGE_SWEEPS_LEAST 6 /* before anybody is believed to be fast */
 #define JUDGE_SWEEPS_SURE 12 /* before anybody is believed to be slow ... */
 #define JUDGE_SECONDS_SURE 3 /* ... and how long it must last: schedulers need a while */
-#define JUDGE_SECONDS_MOST 8 /* then what is known counts */
+#define JUDGE_SECONDS_MOST \
+	8 /* then what is known counts, if there were sweeps enough to know anything ... */
+#define JUDGE_SECONDS_LAST 90 /* ... and then in any case: a sweep among many ranks takes long */
 
 /* Prepares @heat for @world ranks on the hosts @host ([world], becomes the heat's). */
 void judge_init(struct heat *heat, int world, int *host, size_t bytes);

@@ -132,51 +132,63 @@ double collective_share(enum collective_kind kind, int world)
 	return kind == ALLTOALLV ? (world + 1.0) / (2.0 * world) : 1;
 }
 
+/* Who compares what with what. */
+struct check {
+	const struct collective *call;
+	const struct pattern *pattern;
+	const struct comparer *comparer;
+	const unsigned char *data;
+	struct mismatch *found;
+};
+
 /* Compares @count elements at the start of the @index-th block of the result, which come from @source's input at
  * element @first. */
-static void check_block(const struct collective *call, const struct pattern *pattern, int index,
-			int source, size_t first, size_t count, const void *data,
-			struct mismatch *found)
+static int check_block(const struct check *check, int index, int source, size_t first, size_t count,
+		       struct failure *err)
 {
 	const struct span span = {
-		.source = source, .first = first, .at = (uint64_t)index * call->count};
-	const unsigned char *block = data;
+		.source = source, .first = first, .at = (uint64_t)index * check->call->count};
 
-	pattern_check(pattern, &span, block + span.at * dtype_bytes(call->type), count, found);
+	return pattern_check(check->pattern, &span, check->comparer,
+			     check->data + span.at * dtype_bytes(check->call->type), count,
+			     check->found, err);
 }
 
 /* Where the result is one block per rank. */
-static void check_blocks(const struct collective *call, const struct pattern *pattern, int rank,
-			 const void *data, struct mismatch *found)
+static int check_blocks(const struct check *check, int rank, struct failure *err)
 {
+	const struct collective *call = check->call;
 	bool cuts_input = collectives[call->kind].cuts_input;
+	int world = check->pattern->world;
 	size_t first = cuts_input ? call->count * (size_t)rank : 0, count = call->count;
 
-	for (int source = 0; source < pattern->world; source++) {
+	for (int source = 0; source < world; source++) {
 		if (call->kind == ALLTOALLV)
-			count = alltoallv_count(call->count, source, rank, pattern->world);
-		check_block(call, pattern, source, source, first, count, data, found);
+			count = alltoallv_count(call->count, source, rank, world);
+		if (check_block(check, source, source, first, count, err) < 0)
+			return -1;
 	}
+	return 0;
 }
 
-void collective_check(const struct collective *call, const struct pattern *pattern, int rank,
-		      const void *data, struct mismatch *found)
+int collective_check(const struct collective *call, const struct pattern *pattern, int rank,
+		     const struct comparer *comparer, const void *data, struct mismatch *found,
+		     struct failure *err)
 {
+	const struct check check = {call, pattern, comparer, data, found};
 	int world = pattern->world, source = PATTERN_ALL;
 	size_t first = 0;
 
 	memset(found, 0, sizeof(*found));
 	if ((call->kind == REDUCE || call->kind == GATHER) && rank != call->root)
-		return;
-	if (collectives[call->kind].cuts_output) {
-		check_blocks(call, pattern, rank, data, found);
-		return;
-	}
+		return 0;
+	if (collectives[call->kind].cuts_output)
+		return check_blocks(&check, rank, err);
 	if (collectives[call->kind].cuts_input)
 		first = call->count * (size_t)rank;
 	if (call->kind == SENDRECV)
 		source = (rank + world - 1) % world;
 	else if (!collectives[call->kind].reduces)
 		source = call->root;
-	check_block(call, pattern, 0, source, first, call->count, data, found);
+	return check_block(&check, 0, source, first, call->count, err);
 }

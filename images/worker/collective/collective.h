@@ -81,9 +81,10 @@ double collective_factor(enum collective_kind kind, int world);
 /* The inputs' blocks: 1, or one per rank. */
 int collective_blocks(enum collective_kind kind, int world);
 
-/* Compares @rank's result @data with what it must be. Elements are counted from the start of the
- * result. */
-void collective_check(const struct collective *call, const struct pattern *pattern, int rank,
-		      const void *data, struct mismatch *found);
+/* Compares @rank's result @data, by means of @comparer, with what it must be. Elements are counted from the start of the
+ * result. -1: *err. */
+int collective_check(const struct collective *call, const struct pattern *pattern, int rank,
+		     const struct comparer *comparer, const void *data, struct mismatch *found,
+		     struct failure *err);
 
 #endif

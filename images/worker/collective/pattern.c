@@ -188,6 +188,28 @@ static void pattern_expect(const struct pattern *p, const struct span *span, uns
 		dtype_scale(p->type, table, count, p->world);
 }
 
+/* All but the sign is turned over in negative ones; done twice it is undone. */
+static int64_t pattern_turn(size_t element_bytes, int64_t bits)
+{
+	return bits < 0 ? bits ^ (int64_t)(UINT64_MAX >> (65 - 8 * element_bytes)) : bits;
+}
+
+int64_t pattern_key(size_t element_bytes, const void *element)
+{
+	uint64_t bits = 0;
+	unsigned unused = (unsigned)(64 - 8 * element_bytes);
+
+	memcpy(&bits, element, element_bytes);
+	return pattern_turn(element_bytes, (int64_t)(bits << unused) >> unused);
+}
+
+static void pattern_of_key(size_t element_bytes, int64_t key, unsigned char *element)
+{
+	int64_t bits = pattern_turn(element_bytes, key);
+
+	memcpy(element, &bits, element_bytes);
+}
+
 /* An average as NCCL makes it (hostToDevRedOp() of its sources): each input times 1/n, both as the type holds them, then
  * the sum, rounded at each step, in some order. */
 struct average {
@@ -222,52 +244,113 @@ static bool is_scaled(const struct pattern *p, const struct span *span)
 	return p->scaled && p->op == OP_AVG && dtype_is_float(p->type) && span->source < 0;
 }
 
-/* Whether @got is as near to the average as its type allows. */
-static bool average_is_near(const struct average *average, double got)
+/* Whether @got is not further above the average (@up), or below it, than its type allows. */
+static bool average_reaches(const struct average *average, bool up, double got)
 {
-	double difference = average->want - got;
-
-	return difference <= average->allowed && -difference <= average->allowed;
+	return (up ? got - average->want : average->want - got) <= average->allowed;
 }
 
-static bool near_enough(const struct pattern *p, size_t slot, const void *got)
+/* The last key from @right on, up to @far, that the average reaches; @right where it does not reach that. */
+static int64_t last_right(enum dtype type, const struct average *average, int64_t right,
+			  int64_t far)
 {
-	struct average average = scaled_average(p, slot);
+	unsigned char element[ELEMENT_BYTES_MAX];
+	bool up = right < far;
 
-	return average_is_near(&average, dtype_double(p->type, got));
+	while (right != far) {
+		/* of an even number the one nearer to @far, so that each step comes nearer */
+		uint64_t gap =
+			up ? (uint64_t)far - (uint64_t)right : (uint64_t)right - (uint64_t)far;
+		int64_t middle = up ? far - (int64_t)(gap / 2) : far + (int64_t)(gap / 2);
+
+		pattern_of_key(dtype_bytes(type), middle, element);
+		if (average_reaches(average, up, dtype_double(type, element)))
+			right = middle;
+		else
+			far = up ? middle - 1 : middle + 1;
+	}
+	return right;
 }
 
-static void note(const struct pattern *p, struct mismatch *found, uint64_t index, const void *want,
-		 const void *got)
+void pattern_bounds(const struct pattern *pattern, const struct span *span, size_t count,
+		    struct bounds *bounds)
 {
-	if (found->wrong++ > 0)
+	size_t bytes = dtype_bytes(pattern->type);
+	int64_t most = (int64_t)(UINT64_MAX >> (65 - 8 * bytes));
+
+	bounds->element_bytes = bytes;
+	bounds->count = count < PATTERN_PERIOD ? count : PATTERN_PERIOD;
+	pattern_expect(pattern, span, bounds->want, bounds->count);
+	for (size_t i = 0; i < bounds->count; i++) {
+		int64_t key = pattern_key(bytes, bounds->want + i * bytes),
+			*range = bounds->range[i];
+		struct average average;
+
+		range[0] = range[1] = key;
+		if (!is_scaled(pattern, span))
+			continue;
+		average = scaled_average(pattern, (span->first + i) % PATTERN_PERIOD);
+		range[0] = last_right(pattern->type, &average, key, -most - 1);
+		range[1] = last_right(pattern->type, &average, key, most);
+	}
+}
+
+static void pattern_note(const struct bounds *bounds, uint64_t index, const unsigned char *got,
+			 struct difference *difference)
+{
+	const int64_t *range = bounds->range[index % PATTERN_PERIOD];
+	int64_t key = pattern_key(bounds->element_bytes, got);
+
+	if (key >= range[0] && key <= range[1])
 		return;
-	found->first = index;
-	dtype_format(p->type, want, found->expected, sizeof(found->expected));
-	dtype_format(p->type, got, found->got, sizeof(found->got));
+	if (difference->wrong++ > 0)
+		return;
+	difference->first = index;
+	memcpy(difference->got, got, bounds->element_bytes);
 }
 
-void pattern_check(const struct pattern *pattern, const struct span *span, const void *data,
-		   size_t count, struct mismatch *found)
+static int pattern_compare(void *arg, const struct bounds *bounds, const void *data, size_t count,
+			   struct difference *difference, struct failure *err)
 {
-	_Alignas(8) unsigned char table[PATTERN_PERIOD * ELEMENT_BYTES_MAX];
-	size_t element_bytes = dtype_bytes(pattern->type);
+	size_t bytes = bounds->element_bytes;
 	const unsigned char *in = data;
 
-	pattern_expect(pattern, span, table, count < PATTERN_PERIOD ? count : PATTERN_PERIOD);
+	(void)arg;
+	(void)err;
+	memset(difference, 0, sizeof(*difference));
 	for (size_t base = 0; base < count; base += PATTERN_PERIOD) {
 		size_t block = count - base < PATTERN_PERIOD ? count - base : PATTERN_PERIOD;
-		const unsigned char *got = in + base * element_bytes;
 
-		if (memcmp(got, table, block * element_bytes) == 0)
+		if (memcmp(in + base * bytes, bounds->want, block * bytes) == 0)
 			continue;
-		for (size_t i = 0; i < block; i++)
-			if (memcmp(got + i * element_bytes, table + i * element_bytes,
-				   element_bytes) != 0 &&
-			    !(is_scaled(pattern, span) &&
-			      near_enough(pattern, (span->first + base + i) % PATTERN_PERIOD,
-					  got + i * element_bytes)))
-				note(pattern, found, span->at + base + i, table + i * element_bytes,
-				     got + i * element_bytes);
+		for (size_t i = base; i < base + block; i++)
+			pattern_note(bounds, i, in + i * bytes, difference);
 	}
+	return 0;
+}
+
+const struct comparer pattern_on_host = {.compare = pattern_compare};
+
+int pattern_check(const struct pattern *pattern, const struct span *span,
+		  const struct comparer *comparer, const void *data, size_t count,
+		  struct mismatch *found, struct failure *err)
+{
+	struct difference difference;
+	struct bounds bounds;
+
+	if (count == 0)
+		return 0;
+	pattern_bounds(pattern, span, count, &bounds);
+	if (comparer->compare(comparer->arg, &bounds, data, count, &difference, err) < 0)
+		return -1;
+	if (difference.wrong > 0 && found->wrong == 0) {
+		size_t at = difference.first % PATTERN_PERIOD * bounds.element_bytes;
+
+		found->first = span->at + difference.first;
+		dtype_format(pattern->type, bounds.want + at, found->expected,
+			     sizeof(found->expected));
+		dtype_format(pattern->type, difference.got, found->got, sizeof(found->got));
+	}
+	found->wrong += difference.wrong;
+	return 0;
 }

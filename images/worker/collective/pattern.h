@@ -17,6 +17,7 @@
 #define WORKER_PATTERN_H
 
 #include "collective/dtype.h"
+#include "failure.h"
 
 #include <stdbool.h>
 
@@ -47,11 +48,47 @@ struct mismatch {
 	char expected[32], got[32];
 };
 
+/* What the elements of a span must be: the one definition that results are compared with, on the host and on a GPU.
+ * Element i has a key (pattern_key()) from range[i % PATTERN_PERIOD][0] to [1]. Both are the same, but for averages that
+ * were scaled, where all is right that rounding can come to. */
+struct bounds {
+	size_t element_bytes;
+	size_t count; /* how many there are: PATTERN_PERIOD, or fewer of a short span */
+	int64_t range[PATTERN_PERIOD][2];
+	unsigned char want[PATTERN_PERIOD * ELEMENT_BYTES_MAX]; /* elements, side by side */
+};
+
+/* Elements beyond their bounds. */
+struct difference {
+	uint64_t wrong, first; /* the index of the first one */
+	unsigned char got[ELEMENT_BYTES_MAX];
+};
+
+/* Compares @count elements at @data, wherever that is, with @bounds; -1: *err. */
+typedef int compare_fn(void *arg, const struct bounds *bounds, const void *data, size_t count,
+		       struct difference *difference, struct failure *err);
+struct comparer {
+	compare_fn *compare;
+	void *arg;
+};
+
+/* For data in this process's memory. */
+extern const struct comparer pattern_on_host;
+
 /* Fills @data (@count elements) with the input of @rank. */
 void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t count);
 
-/* Compares @data (@count elements) with @span, and adds what is wrong to *found. */
-void pattern_check(const struct pattern *pattern, const struct span *span, const void *data,
-		   size_t count, struct mismatch *found);
+/* An element as an integer that is the larger the larger the number is, of floating-point types, too (as IEEE 754's
+ * totalOrder). No two patterns of bits have the same. */
+int64_t pattern_key(size_t element_bytes, const void *element);
+
+/* What @count elements from the start of @span on must be. */
+void pattern_bounds(const struct pattern *pattern, const struct span *span, size_t count,
+		    struct bounds *bounds);
+
+/* Compares @count elements at @data with @span, and adds what is wrong to *found; -1: *err. */
+int pattern_check(const struct pattern *pattern, const struct span *span,
+		  const struct comparer *comparer, const void *data, size_t count,
+		  struct mismatch *found, struct failure *err);
 
 #endif

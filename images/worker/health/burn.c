@@ -26,29 +26,22 @@ static int burn_launch(const struct burn_state *s, unsigned blocks, unsigned com
 	cuda_address expected = s->expected, errors = s->errors;
 	unsigned rounds = BURN_ROUNDS;
 	void *parameters[] = {&expected, &errors, &rounds, &compares};
-	int code = s->card->cuda.cuLaunchKernel(s->function, blocks, 1, 1, BURN_THREADS, 1, 1, 0,
-						s->card->stream, parameters, NULL);
 
-	return code == 0 ? 0 : cuda_failed(&s->card->cuda, "cuLaunchKernel", code, err);
+	return cuda_launch(&s->card->cuda, s->function, blocks, BURN_THREADS, s->card->stream,
+			   parameters, err);
 }
 
 static int burn_load(struct burn_state *s, struct failure *err)
 {
 	static char text[BURN_TEXT_BYTES];
 	const struct cuda *cuda = &s->card->cuda;
-	void *module = NULL;
+	const struct cuda_kernel kernel = {BURN_NAME, &s->function};
 	int processors = 0, code;
 
 	burn_text(text);
-	code = cuda->cuModuleLoadData(&module, text);
-	if (code != 0)
-		return cuda_failed(cuda, "cuModuleLoadData", code, err);
-	code = cuda->cuModuleGetFunction(&s->function, module, BURN_NAME);
-	if (code != 0)
-		return cuda_failed(cuda, "cuModuleGetFunction", code, err);
-	code = cuda->cuDeviceGetAttribute(&processors, CUDA_MULTIPROCESSORS, s->card->cuda_device);
-	if (code != 0)
-		return cuda_failed(cuda, "cuDeviceGetAttribute", code, err);
+	if (cuda_load(cuda, text, &kernel, 1, err) < 0 ||
+	    cuda_processors(cuda, s->card->cuda_device, &processors, err) < 0)
+		return -1;
 	s->blocks = (unsigned)processors * BLOCKS_PER_PROCESSOR;
 	code = cuda->cuMemAlloc(&s->expected, BURN_THREADS * sizeof(float));
 	if (code == 0)
@@ -140,10 +133,6 @@ int burn_run(struct card *card, struct burn *burn, struct failure *err)
 	int code;
 
 	memset(burn, 0, sizeof(*burn));
-	if (!card->cuda.cuModuleLoadData || !card->cuda.cuModuleGetFunction ||
-	    !card->cuda.cuLaunchKernel || !card->cuda.cuDeviceGetAttribute)
-		return failure_set(err, STATUS_GPU, -1, "",
-				   "this libcuda.so.1 loads no kernels: upgrade the driver");
 	if (burn_load(&s, err) < 0 || burn_keep(&s, burn, err) < 0 || burn_work(&s, burn, err) < 0)
 		return -1;
 	code = card->cuda.cuMemcpyDtoH(&wrong, s.errors, sizeof(wrong));

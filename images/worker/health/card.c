@@ -254,7 +254,11 @@ static int card_read(struct card *card, int phase)
 	if (readings.codes[READING_MIG] != 0 || readings.numbers[READING_MIG] == 0)
 		return 0;
 	card_phase(card, HEALTH_CONTEXT);
-	card_failed(card, "MIG mode is on: only parts of the card could be measured", false);
+	card_begin(card, &line);
+	fputs(", \"not_measured\": \"MIG mode is on, and its parts are not the card: turn it off "
+	      "with nvidia-smi -mig 0 to measure it\"",
+	      line.to);
+	card_end(card, &line);
 	return -1;
 }
 

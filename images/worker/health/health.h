@@ -11,6 +11,7 @@
  * {"card": 0, "phase": "burn", "tflops": ..., "wrong": 0, ...}
  * {"card": 0, "phase": "after", "readings": ..., "xids": [79]}
  * {"card": 0, "phase": "memory", "error": ..., "lost": true}                    it came no further
+ * {"card": 0, "phase": "context", "not_measured": "MIG mode is on, ..."}        nothing is wrong with it
  * {"card": 0, "phase": "burn", "hung": 20.1}                                    nor here, after so many seconds
  * {"card": 0, "phase": "peer", "peer": 1, "link": "NV18", "to_gbps": ..., "from_gbps": ..., "direct": true}    or "error", "hung"
  * {"host": "node01", "pairs_left_out": 3}                                       the time was up

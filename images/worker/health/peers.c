@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "health/peers.h"
 #include "health/copies.h"
+#include "health/nvml_link.h"
 #include "json.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define COPIES 4 /* of a round */
 #define PEER_BYTES (UINT64_C(64) << 20)
-#define LINKS_MAX 36
-#define CAPS_NVLINK 2		 /* NVML_P2P_CAPS_INDEX_NVLINK of nvml.h */
 #define PEER_ALREADY_ENABLED 704 /* CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED */
 
 /* One of the two cards. */
@@ -19,48 +17,6 @@ struct peer {
 	void *context;
 	cuda_address memory;
 };
-
-static int peers_count_links(const struct card *card)
-{
-	const char *bus = card->shared->places[card->peer].bus;
-	const struct nvml *nvml = &card->nvml;
-	int all = 0, direct = 0;
-
-	for (unsigned link = 0; link < LINKS_MAX; link++) {
-		struct nvml_pci pci;
-		char remote[32];
-		int active = 0;
-
-		memset(&pci, 0, sizeof(pci));
-		if (nvml->nvmlDeviceGetNvLinkState(card->device, link, &active) != 0 || active != 1)
-			continue;
-		all++;
-		if (!nvml->nvmlDeviceGetNvLinkRemotePciInfo ||
-		    nvml->nvmlDeviceGetNvLinkRemotePciInfo(card->device, link, &pci) != 0)
-			continue;
-		nvml_bus(&pci, remote, sizeof(remote));
-		direct += strcasecmp(remote, bus) == 0;
-	}
-	return direct > 0 ? direct : all;
-}
-
-void peers_link(const struct card *card, void *peer, char link[16])
-{
-	/* nvmlGpuTopologyLevel_t: 0 on one board, 10 one switch, 20 several, 30 a host bridge, 40 a node, 50 the system */
-	static const char *const levels[] = {"PIX", "PIX", "PXB", "PHB", "NODE", "SYS"};
-	const struct nvml *nvml = &card->nvml;
-	int status = -1, level = -1, links;
-
-	link[0] = '\0';
-	if (nvml->nvmlDeviceGetP2PStatus && nvml->nvmlDeviceGetNvLinkState &&
-	    nvml->nvmlDeviceGetP2PStatus(card->device, peer, CAPS_NVLINK, &status) == 0 &&
-	    status == 0 && (links = peers_count_links(card)) > 0)
-		snprintf(link, 16, "NV%d", links);
-	else if (nvml->nvmlDeviceGetTopologyCommonAncestor &&
-		 nvml->nvmlDeviceGetTopologyCommonAncestor(card->device, peer, &level) == 0 &&
-		 level >= 0 && level <= 50)
-		snprintf(link, 16, "%s", levels[level / 10]);
-}
 
 /* A copy from one to the other; the stream is that of the first card. */
 struct peers_copy {
@@ -149,7 +105,7 @@ void peers_measure(struct card *card)
 	struct failure err = {.status = STATUS_PASS};
 	double gbps[2] = {0, 0};
 	struct card_line line;
-	char link[16] = "";
+	char link[NVML_LINK_BYTES] = "";
 	void *peer = NULL;
 	int direct = 0, rc;
 
@@ -157,7 +113,9 @@ void peers_measure(struct card *card)
 	if (nvml_open(&card->nvml, &err) == 0 &&
 	    card->nvml.nvmlDeviceGetHandleByIndex((unsigned)card->number, &card->device) == 0 &&
 	    card->nvml.nvmlDeviceGetHandleByIndex((unsigned)card->peer, &peer) == 0)
-		peers_link(card, peer, link);
+		nvml_link_name(nvml_link(&card->nvml, card->device, peer,
+					 card->shared->places[card->peer].bus),
+			       link);
 	err = (struct failure){.status = STATUS_PASS};
 	rc = peers_copy(card, link, gbps, &direct, &err);
 	card_begin(card, &line);

@@ -8,10 +8,6 @@
 
 #include "health/card.h"
 
-/* What lies between card->number and card->peer, as nvidia-smi topo writes it: "NV18", "PIX", "PXB", "PHB", "NODE", "SYS".
- * "" where NVML does not say. NVn: so many links lead to the other, or to the switch that leads to it. */
-void peers_link(const struct card *card, void *peer, char link[16]);
-
 /* Writes the line of the pair. */
 void peers_measure(struct card *card);
 

@@ -39,18 +39,30 @@ int net_split(const char *text, char *host, size_t host_bytes, char *port, size_
 											      : -1;
 }
 
-int net_resolve(const char *host, const char *port, struct endpoint *endpoint)
+int net_resolve_all(const char *host, const char *port, struct endpoint *list, int most, int *count)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
 	int rc = getaddrinfo(host, port, &hints, &found);
 
+	*count = 0;
 	if (rc != 0)
 		return rc;
-	memset(endpoint, 0, sizeof(*endpoint));
-	memcpy(&endpoint->addr, found->ai_addr, found->ai_addrlen);
-	endpoint->bytes = found->ai_addrlen;
+	for (const struct addrinfo *at = found; at && *count < most; at = at->ai_next) {
+		struct endpoint *endpoint = &list[(*count)++];
+
+		memset(endpoint, 0, sizeof(*endpoint));
+		memcpy(&endpoint->addr, at->ai_addr, at->ai_addrlen);
+		endpoint->bytes = at->ai_addrlen;
+	}
 	freeaddrinfo(found);
 	return 0;
+}
+
+int net_resolve(const char *host, const char *port, struct endpoint *endpoint)
+{
+	int count;
+
+	return net_resolve_all(host, port, endpoint, 1, &count);
 }
 
 bool net_is_loopback(const struct endpoint *endpoint)

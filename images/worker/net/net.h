@@ -28,6 +28,10 @@ int net_split(const char *text, char *host, size_t host_bytes, char *port, size_
 /* Looks @host and @port (may be "0") up. Returns 0 or an EAI_ number for gai_strerror(). */
 int net_resolve(const char *host, const char *port, struct endpoint *endpoint);
 
+/* The same of all its addresses, in the order in which they are to be tried; up to @most of them. */
+int net_resolve_all(const char *host, const char *port, struct endpoint *list, int most,
+		    int *count);
+
 bool net_is_loopback(const struct endpoint *endpoint);
 uint16_t net_port(const struct endpoint *endpoint);
 void net_set_port(struct endpoint *endpoint, uint16_t port);

@@ -196,6 +196,38 @@ static void blame_silent(struct failure *f, int rank, const char *host, const ch
 		    host, more, seen.reason);
 }
 
+static void blame_own_network(struct control *c, int ranks)
+{
+	const struct member *own = &c->group->members[0];
+
+	failure_set(
+		&c->suspicion, STATUS_TIMEOUT, 0, own->host,
+		"no progress for %d s in phase %s: none of the %d ranks of other hosts answers rank 0 (%s): its own network is the likely reason",
+		(int)(c->group->timeout_usec / 1000000), phase_name(c->suspicion.phase), ranks,
+		own->host);
+}
+
+/* Whether rank 0 hears nothing from other machines, of which there are several: then it is not they who are to blame. */
+static bool control_thread_is_cut_off(const struct control *c, int *ranks)
+{
+	const struct member *members = c->group->members;
+	const char *other = NULL;
+	bool several = false;
+
+	*ranks = 0;
+	for (int i = 1; i < c->peer_count; i++) {
+		if (strcmp(members[i].kernel, members[0].kernel) == 0 &&
+		    strcmp(members[i].address, members[0].address) == 0)
+			continue;
+		if (c->peers[i].answered)
+			return false;
+		several |= other && strcmp(other, members[i].address) != 0;
+		other = members[i].address;
+		++*ranks;
+	}
+	return several;
+}
+
 /* After a probe: the ranks that did not answer, else what all of them say. */
 static void control_thread_blame(struct control *c)
 {
@@ -208,6 +240,10 @@ static void control_thread_blame(struct control *c)
 			first = silent++ == 0 ? i : first;
 	if (silent > 1)
 		snprintf(more, sizeof(more), ", nor do %d more", silent - 1);
+	if (silent > 1 && control_thread_is_cut_off(c, &silent)) {
+		blame_own_network(c, silent);
+		return;
+	}
 	if (is_only_seen(&c->suspicion)) {
 		if (silent > 0)
 			blame_silent(&c->suspicion, first, members[first].host, more);

@@ -18,6 +18,7 @@
 
 #define RETRY_USEC 20000
 #define AWAIT_USEC 200000
+#define ADDRESSES_MAX 8	     /* of a name, that are tried */
 #define ATTEMPT_USEC 5000000 /* of one attempt: a lost packet must not cost the whole timeout */
 
 /* On Debian a machine's own name means 127.0.1.1, which other hosts cannot reach. A rank that has a
@@ -98,15 +99,36 @@ int rendezvous_data_socket(const struct options *o, const struct endpoint *fallb
 	return fd;
 }
 
-/* Rank 0 may start later than this rank, so a refusal counts only at the timeout. */
-static int reach_root(const struct options *o, const struct endpoint *root, int64_t deadline,
+/* The addresses that a rank may try: without a secret those on loopback. *root comes first; returns how many there are. */
+static int root_addresses(const struct options *o, const struct endpoint *root,
+			  struct endpoint list[ADDRESSES_MAX])
+{
+	struct endpoint found[ADDRESSES_MAX];
+	int count = 0, all = 0;
+
+	list[count++] = *root;
+	if (net_resolve_all(o->root_host, o->root_port, found, ADDRESSES_MAX, &all) != 0)
+		return count;
+	for (int i = 0; i < all && count < ADDRESSES_MAX; i++)
+		if ((secret_is_set(&o->secret) || net_is_loopback(&found[i])) &&
+		    (found[i].bytes != root->bytes ||
+		     memcmp(&found[i].addr, &root->addr, root->bytes) != 0))
+			list[count++] = found[i];
+	return count;
+}
+
+/* Rank 0 may start later than this rank, so a refusal counts only at the timeout. All addresses of its name are tried in
+ * turn; *root becomes the one that answers. */
+static int reach_root(const struct options *o, struct endpoint *root, int64_t deadline,
 		      struct failure *err)
 {
-	int fd = -ETIMEDOUT;
+	struct endpoint list[ADDRESSES_MAX];
+	int fd = -ETIMEDOUT, count = root_addresses(o, root, list);
 
-	while (clock_usec() < deadline) {
+	for (unsigned i = 0; clock_usec() < deadline; i++) {
 		int64_t attempt = clock_usec() + ATTEMPT_USEC;
 
+		*root = list[i % (unsigned)count];
 		fd = net_connect(root, attempt < deadline ? attempt : deadline);
 		if (fd >= 0)
 			return fd;

@@ -128,13 +128,48 @@ static void test_kept(void **state)
 	assert_int_equal(count, CARDS_HISTORY_MAX);
 }
 
+/* What a run of two cards says of the pair, whose copies have @gbps; it is kept. */
+static const char *pair_says(struct scratch *s, const char *second, int gbps)
+{
+	const struct cluster cluster = {.folder = s->folder};
+	const char *text = arena_printf(
+		&s->arena,
+		"{\"host\": \"a\", \"cards\": 2}\n{\"card\": 0, \"uuid\": \"GPU-7\"}\n{\"card\": 1, \"uuid\": \"%s\"}\n"
+		"{\"card\": 0, \"peer\": 1, \"link\": \"NV4\", \"to_gbps\": %d, \"from_gbps\": 400, \"direct\": true}\n",
+		second, gbps);
+	struct error err = {0};
+	struct health_host host;
+	struct cards_past past;
+
+	cards_read(text, strlen(text), "a", &s->arena, &host);
+	cards_judge(&host, 1, &s->arena);
+	assert_int_equal(cards_history_keep(&cluster, &host, 1, &s->arena, &past, &err), 0);
+	assert_true(host.findings.count <= 1);
+	return host.findings.count ? host.findings.list[0] : "";
+}
+
+/* A pair is compared with its own days, of which those that were slow do not count, and no other pair's. */
+static void test_pairs(void **state)
+{
+	struct scratch *s = *state;
+
+	assert_string_equal(pair_says(s, "GPU-3", 400), "");
+	assert_string_equal(pair_says(s, "GPU-3", 390), "");
+	assert_string_equal(pair_says(s, "GPU-3", 300), "");
+	assert_string_equal(pair_says(s, "GPU-3", 395), "");
+	for (int i = 0; i < 6; i++)
+		assert_non_null(strstr(
+			pair_says(s, "GPU-3", 250),
+			"GPU 0 and GPU 1 (NV4): slow: 250 GB/s, 64 % of the 392.5 of their own last 4 good runs"));
+	assert_string_equal(pair_says(s, "GPU-3", 360), "");
+	assert_string_equal(pair_says(s, "GPU-9", 250), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_compared),
-		SCRATCH_TEST(test_few),
-		SCRATCH_TEST(test_hosts),
-		SCRATCH_TEST(test_kept),
+		SCRATCH_TEST(test_compared), SCRATCH_TEST(test_few),   SCRATCH_TEST(test_hosts),
+		SCRATCH_TEST(test_kept),     SCRATCH_TEST(test_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,87 @@ static void test_pairs(void **state)
 	}
 }
 
+/* A card that cannot be measured is no finding, and its reason is told. */
+static void test_not_measured(void **state)
+{
+	struct scratch *s = *state;
+	struct words sentences = WORDS_INIT(&s->arena);
+	struct health_host host = read_host(
+		s, "{\"card\": 2, \"phase\": \"context\", \"not_measured\": \"MIG mode is on\"}");
+
+	cards_judge(&host, 1, &s->arena);
+	cards_list_findings(&host, 1, &s->arena, &sentences);
+	assert_int_equal(sentences.count, 0);
+	cards_list_not_measured(&host, 1, &s->arena, &sentences);
+	assert_int_equal(sentences.count, 1);
+	assert_non_null(
+		strstr(sentences.list[0], "GPU 2 (H100, serial s2): not measured: MIG mode"));
+}
+
+#define HOSTS 1000
+#define CARDS 8
+
+/* A thousand hosts, each of which differs a little from the others; with @models of the cards. */
+static void make_fleet(struct scratch *s, struct health_host *hosts, size_t models)
+{
+	unsigned random = 1;
+
+	for (size_t h = 0; h < HOSTS; h++) {
+		hosts[h] = (struct health_host){
+			.host = "node", .count = CARDS, .findings = WORDS_INIT(&s->arena)};
+		hosts[h].cards = ARENA_ARRAY(&s->arena, CARDS, struct health_card);
+		for (int i = 0; i < CARDS; i++) {
+			struct health_card *card = &hosts[h].cards[i];
+			size_t model = (h * CARDS + (size_t)i) % models;
+
+			*card = (struct health_card){
+				.host = "node",
+				.number = i,
+				.model = arena_printf(&s->arena, "model%zu", model),
+				.serial = "",
+				.uuid = "",
+				.bus = "",
+				.slot = "",
+				.error = "",
+				.not_measured = "",
+				.phase = "",
+				.findings = WORDS_INIT(&s->arena)};
+			for (int m = 0; m < CARD_MEASURES; m++) {
+				random = random * 1103515245u + 12345u;
+				card->measures[m] =
+					1000 + (double)(random >> 16 & 15) + (double)(h % 7);
+			}
+		}
+	}
+}
+
+static void judge_fleet(struct scratch *s, size_t models, const char *says)
+{
+	struct health_host *hosts = ARENA_ARRAY(&s->arena, HOSTS, struct health_host);
+	struct words findings = WORDS_INIT(&s->arena);
+
+	make_fleet(s, hosts, models);
+	for (int i = 0; i < CARDS; i++)
+		hosts[500].cards[i].measures[CARD_TFLOPS] = 800;
+	hosts[500].cards[3].measures[CARD_TFLOPS] = 600;
+	hosts[700].cards[6].measures[CARD_COPY] = 900;
+	cards_judge(hosts, HOSTS, &s->arena);
+	cards_list_findings(hosts, HOSTS, &s->arena, &findings);
+	if (!strstr(words_join(&findings, "\n"), says) || findings.count != (*says ? 3 : 0))
+		fail_msg("%zu models: %zu findings: %s", models, findings.count,
+			 findings.count ? findings.list[0] : "");
+}
+
+/* As many cards as a large fleet has, and names of models as only a hostile one has: what grows with the square of their
+ * number is felt here. */
+static void test_large_fleet(void **state)
+{
+	judge_fleet(
+		*state, 1,
+		"node: each of its 8 model0 is slow: 800 TFLOP/s of f32, 79 % of the 1011 of the other hosts");
+	judge_fleet(*state, HOSTS * CARDS, "");
+}
+
 /* A host may print anything. */
 static void test_hostile(void **state)
 {
@@ -157,10 +238,9 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_findings),
-		SCRATCH_TEST(test_slow_host),
-		SCRATCH_TEST(test_pairs),
-		SCRATCH_TEST(test_hostile),
+		SCRATCH_TEST(test_findings),	SCRATCH_TEST(test_slow_host),
+		SCRATCH_TEST(test_pairs),	SCRATCH_TEST(test_not_measured),
+		SCRATCH_TEST(test_large_fleet), SCRATCH_TEST(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

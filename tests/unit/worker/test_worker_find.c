@@ -4,6 +4,7 @@
 
 #include "images/worker/bench/blame.c"
 #include "images/worker/bench/schedule.c"
+#include "images/worker/health/nvml_link.h"
 
 #define RANKS_MAX 24
 
@@ -256,6 +257,70 @@ static void everybody_meets_everybody_once(void **state)
 		}
 }
 
+/* A machine in which not all GPUs are wired alike: the pairs' links, and each link's time. */
+struct machine {
+	const char *name;
+	int gpus;
+	const char
+		*rows[8]; /* a digit for each GPU: NVLinks to it; 0: only over the machine's bus */
+};
+
+static const struct machine machines[] = {
+	{"DGX-1V",
+	 8,
+	 {".1122000", "1.210200", "12.20010", "212.0001", "2000.112", "02001.21", "001012.2",
+	  "0001212."}},
+	{"two sockets, two and one", 3, {".90", "9.0", "00."}},
+	{"four pairs",
+	 8,
+	 {".4000000", "4.000000", "00.40000", "004.0000", "0000.400", "00004.00", "000000.4",
+	  "0000004."}},
+};
+
+static void machine_init(struct cluster *c, const struct machine *machine, uint8_t *link)
+{
+	cluster_init(c, machine->gpus, machine->gpus, 5);
+	for (int a = 0; a < machine->gpus; a++)
+		for (int b = a + 1; b < machine->gpus; b++) {
+			int links = machine->rows[a][b] - '0';
+
+			assert_int_equal(machine->rows[a][b], machine->rows[b][a]);
+			link[a * machine->gpus + b] = link[b * machine->gpus + a] =
+				(uint8_t)(links ? links : NVML_LINK_SYS);
+			slow_pair(c, a, b, links ? 1.0F / (float)links : 3);
+		}
+}
+
+/* Pairs with different links between them are no reason to blame; a slow link among its like is one. */
+static void different_links_are_judged_apart(void **state)
+{
+	int blamed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+		const struct machine *machine = &machines[i];
+		uint8_t link[64] = {0};
+		struct cluster c;
+		struct pairs pairs;
+
+		machine_init(&c, machine, link);
+		pairs = (struct pairs){.world = c.world, .host = c.host, .usec = c.usec};
+		blamed += blame_pairs(&pairs, c.findings) > 0;
+		pairs.link = link;
+		if (blame_pairs(&pairs, c.findings) != 0)
+			fail_msg("%s: ranks %d and %d", machine->name, c.findings[0].rank,
+				 c.findings[0].other);
+		if (machine->gpus < 8)
+			continue;
+		slow_pair(&c, 0, 1, 2);
+		assert_int_equal(blame_pairs(&pairs, c.findings), 1);
+		assert_int_equal(c.findings[0].kind, FINDING_LINK);
+		assert_int_equal(c.findings[0].rank + c.findings[0].other, 1);
+		assert_int_equal(c.findings[0].link, link[1]);
+	}
+	assert_true(blamed >= 1); /* without that knowledge */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +334,7 @@ int main(void)
 		cmocka_unit_test(two_sockets_are_no_fault),
 		cmocka_unit_test(unmeasured_pairs_are_left_out),
 		cmocka_unit_test(everybody_meets_everybody_once),
+		cmocka_unit_test(different_links_are_judged_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

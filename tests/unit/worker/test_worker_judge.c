@@ -8,7 +8,8 @@
 #include "images/worker/bench/judge.c"
 
 #define WORLD 8
-#define SWEEP_SECONDS 0.1
+
+static double sweep_seconds = 0.1;
 #define SEEDS 12
 
 static uint64_t seed;
@@ -52,7 +53,7 @@ static void run_machine(const struct machine *machine, int world, struct heat *h
 				all[a * world + b] = all[b * world + a] =
 					exchange_usec(machine, a, b);
 		judge_add(heat, all);
-		seconds += SWEEP_SECONDS;
+		seconds += sweep_seconds;
 	} while (!judge_enough(heat, seconds));
 	free(all);
 }
@@ -151,6 +152,29 @@ static void a_fault_is_named_among_strokes_of_luck(void **state)
 	a_fault_is_named(0.3, 0.05);
 }
 
+/* Among many ranks a sweep takes seconds: then there is time for as many as it takes to be sure, and an end. */
+static void slow_sweeps_end_with_a_verdict(void **state)
+{
+	static const struct machine slow = {100, 0.1, 0, 1, -1, -1},
+				    healthy = {100, 0.9, 0, -1, -1, -1};
+	struct heat heat;
+
+	(void)state;
+	seed = 1;
+	sweep_seconds = 4;
+	run_machine(&slow, 4 * WORLD, &heat);
+	assert_int_equal(heat.finding_count, 1);
+	assert_int_equal(heat.findings[0].rank, 1);
+	assert_true(heat.seconds < JUDGE_SECONDS_LAST + 2 * sweep_seconds);
+	heat_release(&heat);
+	sweep_seconds = 40;
+	run_machine(&healthy, 4 * WORLD, &heat);
+	assert_int_equal(heat.finding_count, 0);
+	assert_true(heat.seconds < JUDGE_SECONDS_LAST + 2 * sweep_seconds);
+	heat_release(&heat);
+	sweep_seconds = 0.1;
+}
+
 /* A machine that gets faster or slower as a whole is nobody's fault. */
 static void all_together_is_no_fault(void **state)
 {
@@ -165,7 +189,7 @@ static void all_together_is_no_fault(void **state)
 		for (int i = 0; i < WORLD * WORLD; i++)
 			all[i] = i % (WORLD + 1) == 0 ? 0 : sweep / 10 % 2 ? 400 : 100;
 		judge_add(&heat, all);
-		judge_enough(&heat, seconds += SWEEP_SECONDS);
+		judge_enough(&heat, seconds += sweep_seconds);
 		assert_int_equal(heat.finding_count, 0);
 	}
 	heat_release(&heat);
@@ -178,6 +202,7 @@ int main(void)
 		cmocka_unit_test(a_fault_is_named_on_a_quiet_machine),
 		cmocka_unit_test(a_fault_is_named_on_a_busy_machine),
 		cmocka_unit_test(a_fault_is_named_among_strokes_of_luck),
+		cmocka_unit_test(slow_sweeps_end_with_a_verdict),
 		cmocka_unit_test(all_together_is_no_fault),
 	};
 

@@ -80,32 +80,26 @@ static void reduce_others(const struct pattern *p, int missing, unsigned char *o
 }
 
 /* What pattern_check() compares with, worked out once for many results. */
-static unsigned char table[COUNT * ELEMENT_BYTES_MAX];
-static struct average averages[COUNT];
+static struct bounds bounds;
 
 static void expect_slots(const struct pattern *p)
 {
 	const struct span span = {.source = PATTERN_ALL};
 
-	pattern_expect(p, &span, table, COUNT);
-	for (size_t i = 0; i < COUNT && p->scaled; i++)
-		averages[i] = scaled_average(p, i);
+	pattern_bounds(p, &span, COUNT, &bounds);
 }
 
 static bool passes(const struct pattern *p, const unsigned char *sum)
 {
-	unsigned char out[sizeof(table)];
-	size_t bytes = dtype_bytes(p->type);
+	unsigned char out[COUNT * ELEMENT_BYTES_MAX];
+	struct difference difference;
+	struct failure err;
 
-	memcpy(out, sum, COUNT * bytes);
+	memcpy(out, sum, COUNT * dtype_bytes(p->type));
 	if (p->op == OP_AVG && !p->scaled)
 		dtype_scale(p->type, out, COUNT, p->world);
-	for (size_t i = 0; i < COUNT; i++)
-		if (memcmp(out + i * bytes, table + i * bytes, bytes) != 0 &&
-		    !(p->scaled &&
-		      average_is_near(&averages[i], dtype_double(p->type, out + i * bytes))))
-			return false;
-	return true;
+	assert_int_equal(pattern_on_host.compare(NULL, &bounds, out, COUNT, &difference, &err), 0);
+	return difference.wrong == 0;
 }
 
 static void expect_found(const struct pattern *p, const unsigned char *out, const char *what,
@@ -122,7 +116,7 @@ static void expect_found(const struct pattern *p, const unsigned char *out, cons
 /* One check. Of more than PATTERN_PERIOD ranks it may miss what the next one finds: *missed counts. */
 static void try_check(const struct pattern *p, int *missed)
 {
-	static unsigned char out[sizeof(table)], zeros[sizeof(table)];
+	static unsigned char out[sizeof(bounds.want)], zeros[sizeof(bounds.want)];
 	bool repeats =
 		p->op == OP_MIN || p->op == OP_MAX; /* a rank that counts twice changes nothing */
 	const int ranks[] = {0, p->world / 2, p->world - 1};
@@ -194,29 +188,95 @@ static void scaled_averages_are_bounded_by_their_rounding(void **state)
 /* pattern_check() itself: a result that is shifted, and a near one. */
 static void the_check_counts(void **state)
 {
-	static unsigned char out[sizeof(table)];
+	static unsigned char out[sizeof(bounds.want)];
 	const struct span span = {.source = PATTERN_ALL};
 	struct pattern p = {
 		.type = DTYPE_BF16, .op = OP_AVG, .world = 6, .salt = 1, .scaled = true};
 	struct mismatch found = {.wrong = 0};
+	struct failure err;
 
 	(void)state;
 	make_inputs(&p);
 	reduce_others(&p, 0, out);
-	pattern_check(&p, &span, out, COUNT, &found);
+	pattern_check(&p, &span, &pattern_on_host, out, COUNT, &found, &err);
 	assert_true(found.wrong > 0);
 	dtype_reducer(p.type, p.op)(out, out, inputs[0], COUNT);
 	found.wrong = 0;
-	pattern_check(&p, &span, out, COUNT, &found);
+	pattern_check(&p, &span, &pattern_on_host, out, COUNT, &found, &err);
 	assert_int_equal(found.wrong, 0);
-	pattern_check(&p, &span, out + 2, COUNT - 1, &found);
+	pattern_check(&p, &span, &pattern_on_host, out + 2, COUNT - 1, &found, &err);
 	assert_true(found.wrong > COUNT / 2);
+}
+
+/* Of numbers of one and two bytes every one: within the bounds are the right one and those that are near, and no other.
+ * Keys are in the order of the numbers. */
+static void bounds_are_what_is_near(void **state)
+{
+	const struct span span = {.source = PATTERN_ALL, .first = 5};
+
+	(void)state;
+	for (int type = DTYPE_F8E4M3; type <= DTYPE_BF16; type++) {
+		const struct pattern p = {.type = (enum dtype)type,
+					  .op = OP_AVG,
+					  .world = 7,
+					  .salt = 2,
+					  .scaled = true};
+		size_t bytes = dtype_bytes(p.type);
+		unsigned near = 0;
+
+		pattern_bounds(&p, &span, 40, &bounds);
+		assert_int_equal(bounds.count, 40);
+		for (size_t i = 0; i < bounds.count; i++) {
+			struct average average = scaled_average(&p, 5 + i);
+
+			for (unsigned cell = 0; cell < 1u << 8 * bytes; cell++) {
+				double number = dtype_double(p.type, &cell);
+				int64_t key = pattern_key(bytes, &cell);
+				bool right = average_reaches(&average, true, number) &&
+					     average_reaches(&average, false, number);
+
+				right |= memcmp(&cell, bounds.want + i * bytes, bytes) == 0;
+				assert_int_equal(key >= bounds.range[i][0] &&
+							 key <= bounds.range[i][1],
+						 right);
+				near += right;
+			}
+		}
+		assert_true(near > bounds.count);
+	}
+}
+
+static void keys_are_in_order(void **state)
+{
+	static const double numbers[] = {-1e300, -2, -1, -1e-300, 0, 1e-300, 1, 1.5, 1e300};
+
+	(void)state;
+	for (size_t i = 1; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		assert_true(pattern_key(8, &numbers[i - 1]) < pattern_key(8, &numbers[i]));
+	for (int type = DTYPE_F8E4M3; type <= DTYPE_BF16; type++) {
+		size_t bytes = dtype_bytes((enum dtype)type);
+		int64_t most = (int64_t)1 << (8 * bytes - 1);
+		unsigned char before[ELEMENT_BYTES_MAX], after[ELEMENT_BYTES_MAX];
+
+		for (int64_t key = 1 - most; key < most; key++) {
+			double low, high;
+
+			pattern_of_key(bytes, key - 1, before);
+			pattern_of_key(bytes, key, after);
+			assert_true(pattern_key(bytes, after) == key);
+			low = dtype_double((enum dtype)type, before);
+			high = dtype_double((enum dtype)type, after);
+			assert_true(low <= high || low != low || high != high);
+		}
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_check_counts),
+		cmocka_unit_test(bounds_are_what_is_near),
+		cmocka_unit_test(keys_are_in_order),
 		cmocka_unit_test(what_is_wrong_is_found),
 		cmocka_unit_test(scaled_averages_are_bounded_by_their_rounding),
 	};

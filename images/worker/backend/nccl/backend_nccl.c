@@ -13,6 +13,7 @@
 #include "backend/nccl/devices.h"
 #include "backend/nccl/nccl.h"
 #include "backend/nccl/nccl_log.h"
+#include "backend/nccl/verify.h"
 #include "clock.h"
 #include "rendezvous/control.h"
 
@@ -36,9 +37,12 @@ struct state {
 	void *graph;		   /* CUgraphExec of --graph, until it has run */
 	void *handles[2];	   /* of registered buffers */
 	enum collective_kind kind; /* of the last collective */
-	bool nccl_memory;	   /* the buffers are of ncclMemAlloc() */
-	bool queued;		   /* the stream may have work */
-	int64_t leave_usec;	   /* when closing gives up waiting for others; 0: not closing */
+	struct verifier verifier;
+	bool verifies;	    /* the verifier is there */
+	char why_not[120];  /* "": it is, or is not needed */
+	bool nccl_memory;   /* the buffers are of ncclMemAlloc() */
+	bool queued;	    /* the stream may have work */
+	int64_t leave_usec; /* when closing gives up waiting for others; 0: not closing */
 };
 
 static int nccl_probe(struct failure *err)
@@ -79,18 +83,24 @@ static const char *nccl_algorithm(void *state, enum collective_kind kind, size_t
 	return nccl_call(kind);
 }
 
-/* Puts the rank in front of what cuda_failed() said. */
-static int cuda_says(const struct state *s, const char *call, int rc, struct failure *err)
+/* Puts the rank in front of what was @said of CUDA. */
+static int nccl_blames(const struct state *s, const struct failure *said, struct failure *err)
 {
 	const struct group *group = s->group;
 	const char *host = group->members[group->rank].host;
+
+	return failure_set(err, STATUS_GPU, group->rank, host, "rank %d (%s), GPU %d: %.300s",
+			   group->rank, host, s->device, said->reason);
+}
+
+static int cuda_says(const struct state *s, const char *call, int rc, struct failure *err)
+{
 	struct failure said = {.status = STATUS_PASS};
 
 	if (rc == 0)
 		return 0;
 	cuda_failed(&cuda, call, rc, &said);
-	return failure_set(err, STATUS_GPU, group->rank, host, "rank %d (%s), GPU %d: %.300s",
-			   group->rank, host, s->device, said.reason);
+	return nccl_blames(s, &said, err);
 }
 
 static int nccl_says(const struct state *s, const char *call, int rc, struct failure *err)
@@ -223,10 +233,15 @@ static int open_comm(struct state *s, struct failure *err)
 {
 	const struct group *group = s->group;
 	struct nccl_id id = {.internal = ""};
+	char policy[16];
 	int rc;
 
 	if (nccl_meet(&nccl, group, &id, err) < 0)
 		return -1;
+	/* NCCL itself prefers the environment to what it is asked for */
+	snprintf(policy, sizeof(policy), "%u", group->workload.cta_policy);
+	if (group->workload.cta_policy)
+		setenv("NCCL_CTA_POLICY", policy, 0);
 	rc = nccl.ncclCommInitRank(&s->comm, group->world, id, group->rank);
 	return nccl_wait(s, "ncclCommInitRank", rc, err);
 }
@@ -271,6 +286,7 @@ static void nccl_close(void *state)
 	else if (s->comm)
 		nccl.ncclCommAbort(s->comm);
 	if (s->context && !failed) { /* freeing waits for the stream: leave that to the exit */
+		verifier_close(&s->verifier);
 		free_buffers(s);
 		for (uint32_t i = 0; i < s->event_count; i++)
 			cuda.cuEventDestroy(s->events[i]);
@@ -279,6 +295,19 @@ static void nccl_close(void *state)
 	}
 	free(s->events);
 	free(s);
+}
+
+/* A GPU that loads no kernels is no reason to fail: the host can do that. */
+static void open_verifier(struct state *s)
+{
+	struct failure why = {.status = STATUS_PASS};
+
+	if (s->group->workload.checks == 0)
+		return;
+	s->verifies = verifier_open(&s->verifier, &cuda, s->device, s->stream, &why) == 0;
+	if (!s->verifies)
+		snprintf(s->why_not, sizeof(s->why_not), "%.*s", (int)sizeof(s->why_not) - 1,
+			 why.reason);
 }
 
 /* Do this driver and this NCCL have what is asked for? */
@@ -319,14 +348,30 @@ static int nccl_connect(const struct group *group, size_t bytes, void **state, s
 	if (check_wishes(group, err) < 0 || devices_choose(group, &cuda, &s->device, err) < 0 ||
 	    open_device(s, bytes, err) < 0 || open_comm(s, err) < 0)
 		return -1;
+	open_verifier(s);
 	return register_buffers(s, bytes, err);
 }
 
 static void nccl_warn(void *state, struct warnings *warnings)
 {
 	const struct state *s = state;
+	struct warning *warning;
 
 	nccl_log_check(s->group, warnings);
+	if (!s->why_not[0])
+		return;
+	warning = warning_add(
+		warnings,
+		"upgrade the driver; until then each rank needs as much host memory as its "
+		"largest size, and checks take longer",
+		"results are verified on the host, not on the GPU");
+	if (warning)
+		snprintf(warning->why, sizeof(warning->why), "%s", s->why_not);
+}
+
+static void nccl_links(void *state, uint8_t *links)
+{
+	devices_links(((const struct state *)state)->group, links);
 }
 
 static void nccl_buffers(void *state, void **send, void **recv)
@@ -389,6 +434,45 @@ static int nccl_get(void *state, void *to, const void *from, size_t bytes, struc
 		return 0;
 	return cuda_says(s, "cuMemcpyDtoH",
 			 cuda.cuMemcpyDtoH(to, (cuda_address)(uintptr_t)from, bytes), err);
+}
+
+static bool nccl_verifies(const void *state)
+{
+	return ((const struct state *)state)->verifies;
+}
+
+static int nccl_fill(void *state, void *to, const void *period, size_t element_bytes, size_t count,
+		     struct failure *err)
+{
+	struct state *s = state;
+	struct failure why = {.status = STATUS_PASS};
+
+	if (nccl_drain(s, err) < 0)
+		return -1;
+	if (verifier_fill(&s->verifier, (cuda_address)(uintptr_t)to, period, element_bytes, count,
+			  &why) < 0)
+		return nccl_blames(s, &why, err);
+	s->queued = true;
+	return nccl_drain(s, err);
+}
+
+static int nccl_compare(void *state, const void *at, const struct bounds *bounds, size_t count,
+			struct difference *difference, struct failure *err)
+{
+	struct state *s = state;
+	cuda_address data = (cuda_address)(uintptr_t)at;
+	struct failure why = {.status = STATUS_PASS};
+
+	if (nccl_drain(s, err) < 0)
+		return -1;
+	if (verifier_compare(&s->verifier, data, bounds, count, &why) < 0)
+		return nccl_blames(s, &why, err);
+	s->queued = true;
+	if (nccl_drain(s, err) < 0)
+		return -1;
+	if (verifier_result(&s->verifier, data, bounds->element_bytes, difference, &why) < 0)
+		return nccl_blames(s, &why, err);
+	return 0;
 }
 
 static int nccl_begin(void *state, uint32_t marks, struct failure *err)
@@ -519,6 +603,7 @@ const struct backend backend_nccl = {
 	.version = nccl_version,
 	.file = nccl_file,
 	.device = devices_name,
+	.links = nccl_links,
 	.algorithm = nccl_algorithm,
 	.open = nccl_connect,
 	.buffers = nccl_buffers,
@@ -529,6 +614,9 @@ const struct backend backend_nccl = {
 	.exchange = nccl_exchange,
 	.put = nccl_put,
 	.get = nccl_get,
+	.verifies = nccl_verifies,
+	.fill = nccl_fill,
+	.compare = nccl_compare,
 	.begin = nccl_begin,
 	.mark = nccl_mark,
 	.finish = nccl_finish,

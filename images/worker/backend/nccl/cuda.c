@@ -180,6 +180,46 @@ int cuda_start(struct cuda *cuda, struct failure *err)
 	return rc == 0 ? 0 : cuda_failed(cuda, "cuDeviceGetCount", rc, err);
 }
 
+int cuda_load(const struct cuda *cuda, const char *text, const struct cuda_kernel *kernels,
+	      size_t count, struct failure *err)
+{
+	void *module = NULL;
+	int rc;
+
+	if (!cuda->cuModuleLoadData || !cuda->cuModuleGetFunction || !cuda->cuLaunchKernel)
+		return failure_set(err, STATUS_GPU, -1, "",
+				   "this libcuda.so.1 loads no kernels: upgrade the driver");
+	rc = cuda->cuModuleLoadData(&module, text);
+	if (rc != 0)
+		return cuda_failed(cuda, "cuModuleLoadData", rc, err);
+	for (size_t i = 0; i < count; i++) {
+		rc = cuda->cuModuleGetFunction(kernels[i].function, module, kernels[i].name);
+		if (rc != 0)
+			return cuda_failed(cuda, "cuModuleGetFunction", rc, err);
+	}
+	return 0;
+}
+
+int cuda_processors(const struct cuda *cuda, int device, int *processors, struct failure *err)
+{
+	int rc;
+
+	if (!cuda->cuDeviceGetAttribute)
+		return failure_set(err, STATUS_GPU, -1, "",
+				   "this libcuda.so.1 tells no attributes: upgrade the driver");
+	rc = cuda->cuDeviceGetAttribute(processors, CUDA_MULTIPROCESSORS, device);
+	return rc == 0 ? 0 : cuda_failed(cuda, "cuDeviceGetAttribute", rc, err);
+}
+
+int cuda_launch(const struct cuda *cuda, void *function, unsigned blocks, unsigned threads,
+		void *stream, void **parameters, struct failure *err)
+{
+	int rc = cuda->cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters,
+				      NULL);
+
+	return rc == 0 ? 0 : cuda_failed(cuda, "cuLaunchKernel", rc, err);
+}
+
 int cuda_failed(const struct cuda *cuda, const char *call, int code, struct failure *err)
 {
 	const char *means = NULL;

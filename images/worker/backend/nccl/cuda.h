@@ -56,7 +56,7 @@ struct cuda {
 	int (*cuGraphExecDestroy)(void *exec);
 	int (*cuGraphDestroy)(void *graph);
 
-	/* for --health; each may be NULL */
+	/* for --health and kernels; each may be NULL */
 	int (*cuDeviceGetByPCIBusId)(int *device, const char *bus);
 	int (*cuDeviceGetAttribute)(int *value, int attribute, int device);
 	int (*cuMemGetInfo)(size_t *free_bytes, size_t *all_bytes);
@@ -89,6 +89,23 @@ int cuda_open(struct cuda *cuda, struct failure *err);
 
 /* cuInit() and the number of devices; fails if there is none or the driver refuses. */
 int cuda_start(struct cuda *cuda, struct failure *err);
+
+/* A kernel of a text of PTX: its name, and where its CUfunction goes. */
+struct cuda_kernel {
+	const char *name;
+	void **function;
+};
+
+/* Has the driver compile @text for the current context's device, and fills the functions of @kernels ([count]). */
+int cuda_load(const struct cuda *cuda, const char *text, const struct cuda_kernel *kernels,
+	      size_t count, struct failure *err);
+
+/* How many multiprocessors the device has. */
+int cuda_processors(const struct cuda *cuda, int device, int *processors, struct failure *err);
+
+/* Puts a kernel of cuda_load() into @stream. */
+int cuda_launch(const struct cuda *cuda, void *function, unsigned blocks, unsigned threads,
+		void *stream, void **parameters, struct failure *err);
 
 /* Sets *err to STATUS_GPU: "@call: error @code: what it means and what to do". Returns -1. */
 int cuda_failed(const struct cuda *cuda, const char *call, int code, struct failure *err);

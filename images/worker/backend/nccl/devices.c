@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/nccl/devices.h"
+#include "health/nvml_link.h"
 #include "rendezvous/control.h"
 #include "text.h"
 
@@ -246,4 +247,23 @@ int devices_choose(const struct group *group, const struct cuda *cuda, int *devi
 const struct device_name *devices_name(int rank)
 {
 	return rank >= 0 && rank < name_count ? &names[rank] : NULL;
+}
+
+void devices_links(const struct group *group, uint8_t *links)
+{
+	struct failure none = {.status = STATUS_PASS};
+	const char *host = group->members[group->rank].host;
+	struct nvml nvml;
+	void *own, *peer;
+
+	if (nvml_open(&nvml, &none) < 0)
+		return;
+	own = nvml_at(&nvml, names[group->rank].bus);
+	for (int rank = 0; rank < group->world && own; rank++) {
+		if (rank == group->rank || strcmp(group->members[rank].host, host) != 0)
+			continue;
+		peer = nvml_at(&nvml, names[rank].bus);
+		if (peer)
+			links[rank] = (uint8_t)nvml_link(&nvml, own, peer, names[rank].bus);
+	}
 }

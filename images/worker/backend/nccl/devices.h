@@ -32,6 +32,9 @@ int devices_assign(const struct group *group, const struct devices *all, int32_t
 int devices_choose(const struct group *group, const struct cuda *cuda, int *device,
 		   struct failure *err);
 
+/* backend.h's links(), after devices_choose(). */
+void devices_links(const struct group *group, uint8_t *links);
+
 /* backend.h's device(). */
 const struct device_name *devices_name(int rank);
 

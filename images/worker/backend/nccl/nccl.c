@@ -243,6 +243,7 @@ void nccl_version_text(int version, char text[16])
 /* The worker's collectives as NCCL's calls. */
 
 #define GRAPH_VERSION 20900 /* NCCL_VERSION(2, 9, 0) */
+#define POLICY_VERSION 22700
 #define AVG_VERSION 21000
 #define FP8_VERSION 22403 /* 2.24.3 */
 
@@ -288,6 +289,8 @@ int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struc
 		return too_old(nccl, "average", "-o avg", "2.10", err);
 	if (w->graph && nccl->version < GRAPH_VERSION)
 		return too_old(nccl, "support of CUDA graphs", "--graph", "2.9", err);
+	if (w->cta_policy && nccl->version < POLICY_VERSION)
+		return too_old(nccl, "CTA policies", "-x", "2.27", err);
 	snprintf(word, sizeof(word), "--collective %s", collective_name(kind));
 	if (uses_send(kind) && (!nccl->ncclSend || !nccl->ncclRecv))
 		return too_old(nccl, "send and receive", word, "2.7", err);
