@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# deployer/remote/logs.sh: which lines of a container's log stay. The lines of sshd were printed by OpenSSH 9.2 in a container of a
-# lab, with LogLevel INFO and VERBOSE, and end with a carriage return as there.
+# deployer/remote/logs.sh: which lines of a container's log stay. The lines of sshd are in the words of OpenSSH 9.2 with LogLevel
+# VERBOSE (auth.c, packet.c, session.c), with addresses and keys of this test, and end with a carriage return as there.
 
 load helper
 
