@@ -194,7 +194,7 @@ const struct command command_cp = {
 	.help = "The side on the hosts is HOSTS:PATH, where HOSTS is a set such as node[01-08], @GROUP or @*. To\n"
 		"the hosts go one or more files; from them comes one, and from several hosts one each, with the\n"
 		"host's name behind its own. Both ends make a SHA-256 on the way, and the file gets its name when\n"
-		"these agree. An interrupted copy goes on where it was (PATH.ringup-part), and a file that is\n"
+		"these agree. An interrupted copy goes on where it was, and a file that is\n"
 		"there already is not sent again.\n"
 		"With -r a folder goes with all that is in it: files, folders, and symbolic links as links, with\n"
 		"modes and times. Only files that are not there yet, or differ, are sent; nothing is removed. The\n"

@@ -47,6 +47,11 @@ static uint64_t copy_number(const char *text, const char *key, struct arena *are
 	return strtoull(remote_value(text, key, arena), NULL, 10);
 }
 
+static const char *copy_bytes(struct member *m, uint64_t bytes)
+{
+	return arena_printf(&m->arena, "%llu", (unsigned long long)bytes);
+}
+
 /* Whether the first bytes of a file here have this sum. */
 static bool copy_begins(int fd, uint64_t bytes, const char *sum)
 {
@@ -85,9 +90,8 @@ static int copy_send_rest(struct member *m, const struct send *send, int fd, con
 	const char *ignored;
 	int rc;
 
-	if (remote_script("copy_in",
-			  WORDS(path, arena_printf(&m->arena, "%llu", (unsigned long long)offset)),
-			  &words, err) < 0)
+	if (remote_script("copy_in", WORDS(path, copy_bytes(m, offset), m->host->name), &words,
+			  err) < 0)
 		return -1;
 	if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
 		return error_errno(err, "cannot read %s", send->copy->here);
@@ -103,8 +107,8 @@ static int copy_send_rest(struct member *m, const struct send *send, int fd, con
 	}
 	if (strcmp(remote_value(result.out.text, "sum", &m->arena), sum + DIGEST_PREFIX_BYTES) == 0)
 		return 0;
-	copy_script(m, "copy_end", WORDS(path, "wrong"), "cannot clean up", &ignored,
-		    &(struct error){0});
+	copy_script(m, "copy_end", WORDS(path, "wrong", m->host->name, ""), "cannot clean up",
+		    &ignored, &(struct error){0});
 	return copy_differs(m, path, err);
 }
 
@@ -119,10 +123,10 @@ static int copy_send(struct member *m, void *arg, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "cannot read %s", send->copy->here);
 	copy_choose_transport(m, send->bytes);
-	if (copy_script(m, "copy_ask",
-			WORDS(send->copy->there, send->name,
-			      arena_printf(&m->arena, "%llu", (unsigned long long)send->bytes)),
-			"cannot copy", &said, err) < 0)
+	if (copy_script(
+		    m, "copy_ask",
+		    WORDS(send->copy->there, send->name, copy_bytes(m, send->bytes), m->host->name),
+		    "cannot copy", &said, err) < 0)
 		return -1;
 	path = remote_value(said, "path", &m->arena);
 	*done = (struct copy_done){.path = path, .bytes_total = send->bytes};
@@ -137,7 +141,8 @@ static int copy_send(struct member *m, void *arg, struct error *err)
 	if (copy_send_rest(m, send, fd, path, offset, err) < 0)
 		return -1;
 	return copy_script(m, "copy_end",
-			   WORDS(path, arena_printf(&m->arena, "%o", send->mode & 0777)),
+			   WORDS(path, arena_printf(&m->arena, "%o", send->mode & 0777),
+				 m->host->name, copy_bytes(m, send->bytes)),
 			   "cannot give the file its name", &said, err);
 }
 
@@ -173,10 +178,7 @@ static int copy_fetch_rest(struct member *m, const struct copy *copy, int fd, ui
 	struct follow follow;
 	int rc;
 
-	if (remote_script(
-		    "copy_out",
-		    WORDS(copy->there, arena_printf(&m->arena, "%llu", (unsigned long long)offset)),
-		    &words, err) < 0)
+	if (remote_script("copy_out", WORDS(copy->there, copy_bytes(m, offset)), &words, err) < 0)
 		return -1;
 	if (member_connect(m, err) < 0)
 		return -1;
@@ -203,7 +205,7 @@ static int copy_look(struct member *m, const struct copy *copy, int fd, uint64_t
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "cannot read %s", copy->here);
-	prefix = arena_printf(&m->arena, "%llu", (unsigned long long)st.st_size);
+	prefix = copy_bytes(m, (uint64_t)st.st_size);
 	if (copy_script(m, "copy_look", WORDS(copy->there, prefix), "cannot copy", &said, err) < 0)
 		return -1;
 	*bytes = copy_number(said, "size", &m->arena);

@@ -3,8 +3,8 @@
  * copy.h - one file to many hosts, or one file of many hosts here.
  *
  * The bytes stream over the host's one connection. Both ends make a SHA-256 of them meanwhile; the file gets its
- * name only when these agree. An interrupted copy leaves PATH.ringup-part, and the next one goes on behind it if
- * that is the beginning of the same file.
+ * name only when these agree. An interrupted copy leaves PATH.HOST.ringup-part there, or PATH.ringup-part here, and the
+ * next one goes on behind it if that is the beginning of the same file. Hosts that share a folder each write their own.
  */
 #ifndef DEPLOYER_COPY_COPY_H
 #define DEPLOYER_COPY_COPY_H

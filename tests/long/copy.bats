@@ -50,14 +50,37 @@ hosts_by() {
 	done
 }
 
+@test "hosts that share a folder: the file is whole, and what another has moved away is no success" {
+	for transport in libssh2 openssh; do
+		hosts_by $transport
+		for round in 1 2 3; do
+			rm -f there/file
+			apart ringup cp file "@*:$PWD/there/"
+			says 0
+			cmp file there/file
+		done
+		: >empty
+		apart ringup cp empty "@*:$PWD/there/file"
+		says 0
+		[ -f there/file ] && [ ! -s there/file ]
+	done
+	run sh "$ROOT/deployer/remote/copy_end.sh" "$PWD/there/gone" 640 node01 3000000
+	[ "$status" -ne 0 ] && [ ! -e there/gone ]
+	printf 12345 >there/gone.node01.ringup-part
+	run sh "$ROOT/deployer/remote/copy_end.sh" "$PWD/there/gone" 640 node01 6
+	[ "$status" -eq 1 ] && [ ! -e there/gone ] && [[ $output == *"has not the 6 bytes"* ]]
+	run sh "$ROOT/deployer/remote/copy_end.sh" "$PWD/there/gone" 640 node01 5
+	[ "$status" -eq 0 ] && [ "$(cat there/gone)" = 12345 ]
+}
+
 @test "an interrupted copy goes on where it was, and starts anew when the beginning differs" {
 	hosts_by auto
-	head -c 1000000 file >there/file.ringup-part
+	head -c 1000000 file >there/file.node01.ringup-part
 	apart ringup --json cp file "node01:$PWD/there/file"
 	json 'd["files"][0]["bytes_moved"] == 2000000'
 	cmp file there/file
 	rm there/file
-	head -c 1000000 /dev/urandom >there/file.ringup-part
+	head -c 1000000 /dev/urandom >there/file.node01.ringup-part
 	apart ringup --json cp file "node01:$PWD/there/file"
 	json 'd["files"][0]["bytes_moved"] == 3000000'
 	cmp file there/file
