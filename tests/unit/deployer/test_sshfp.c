@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SSHFP records in DNS answers. The answers are the seeds of the fuzz target: what ssh-keygen -r printed for the keys
- * below, put into messages by dnspython 2.8.
+ * below, put into messages by dnspython.
  */
 #include "tests/unit/support.h"
 
