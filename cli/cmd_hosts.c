@@ -34,14 +34,26 @@ static const char *hosts_state(const struct trust_key *key, bool has_list)
 								   : names[key->state];
 }
 
-/* What other hosts see: "same (2 hosts)", "ANOTHER KEY", "-". */
+/* What others see: "same (2 hosts, DNS)", "same (1 host); DNS, not authenticated", "DNS HAS ANOTHER", "-". */
 static const char *hosts_seen(const struct trust_key *key, struct arena *arena)
 {
+	bool counts = key->dns == SSHFP_SAME && key->authenticated;
+	const char *same = NULL;
+
 	if (key->other)
 		return "ANOTHER KEY";
-	if (!key->same)
-		return NULL;
-	return arena_printf(arena, "same (%zu host%s)", key->same, key->same > 1 ? "s" : "");
+	if (key->dns == SSHFP_OTHER)
+		return key->authenticated ? "DNS HAS ANOTHER"
+					  : "DNS HAS ANOTHER, not authenticated";
+	if (key->same)
+		same = arena_printf(arena, "same (%zu host%s%s)", key->same,
+				    key->same > 1 ? "s" : "", counts ? ", DNS" : "");
+	else if (counts)
+		same = "same (DNS)";
+	if (key->dns == SSHFP_NONE || counts)
+		return same;
+	return same ? arena_printf(arena, "%s; DNS, not authenticated", same)
+		    : "DNS, not authenticated";
 }
 
 static void hosts_print(const struct stages *s, const struct trust_host *hosts, bool has_list)
@@ -67,6 +79,9 @@ static void hosts_print(const struct stages *s, const struct trust_host *hosts, 
 	term_table_print(&table, stdout);
 }
 
+static const char *const hosts_dns[] = {
+	[SSHFP_NONE] = "none", [SSHFP_SAME] = "same", [SSHFP_OTHER] = "other"};
+
 static void hosts_print_json(const struct stages *s, const struct trust_host *hosts, bool has_list,
 			     size_t added)
 {
@@ -85,6 +100,8 @@ static void hosts_print_json(const struct stages *s, const struct trust_host *ho
 			cJSON_AddStringToObject(item, "state", hosts_state(key, has_list));
 			cJSON_AddNumberToObject(item, "seen_same", (double)key->same);
 			cJSON_AddNumberToObject(item, "seen_other", (double)key->other);
+			cJSON_AddStringToObject(item, "dns", hosts_dns[key->dns]);
+			cJSON_AddBoolToObject(item, "dns_authenticated", key->authenticated);
 		}
 	cJSON_AddNumberToObject(json, "added", (double)added);
 	json_print(stdout, json);
@@ -111,6 +128,12 @@ static int hosts_refuse(const struct stages *s, const struct trust_host *hosts, 
 					err, ERROR_FAILED,
 					"%s: another host sees another %s key of it: someone may be in between; it was not added",
 					name, key->key.type);
+			if (key->state == TRUST_NEW && key->dns == SSHFP_OTHER && !has_list)
+				return error_set(
+					err, ERROR_FAILED,
+					"%s: DNS has the fingerprint of another %s key (SSHFP of %s, %s): someone may be in between, or the record is old; it was not added; --fingerprints FILE decides otherwise",
+					name, key->key.type, s->fleet.members[i].target.address,
+					key->authenticated ? "authenticated" : "not authenticated");
 			if (has_list && key->state == TRUST_NEW && !key->listed)
 				return error_set(
 					err, ERROR_FAILED,
@@ -188,7 +211,9 @@ const struct command command_hosts = {
 		"fingerprints beside what known_hosts has and what hosts that are known already see from their\n"
 		"place. It asks once for all, and adds only new keys. With --fingerprints it asks nothing and adds\n"
 		"those of the list: what ssh-keygen -lf printed on the hosts can be given as it is. A key that\n"
-		"differs from known_hosts is never replaced.\n",
+		"differs from known_hosts is never replaced. Where a host's address is a name, fingerprints that DNS\n"
+		"has for it (SSHFP) are shown, too: they count where the resolver has checked their signatures and\n"
+		"resolv.conf has 'options trust-ad', and a key that differs is not added.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

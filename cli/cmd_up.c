@@ -8,6 +8,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
+#include "cli/app/stage_seeds.h"
 #include "cli/app/stage_watch.h"
 
 #include "core/clock.h"
@@ -147,11 +148,27 @@ static void up_add_group(const struct stages *s, const struct bringup_plan *plan
 	str_addf(out, "# %s: %s\n", names.text, *changes ? changes : "nothing to do");
 }
 
-static void up_print_plan_json(const struct stages *s, const struct bringup_plan *plans,
-			       const char *image, const struct words *remote)
+/* "# seeds: node01, node02: ..." where hosts would serve the image to the others. */
+static void up_add_seeds(struct stages *s, const struct bringup *bringup, struct str *out)
 {
+	struct member **chosen;
+	size_t count = stage_seeds_choose(s, bringup, &chosen);
+
+	for (size_t i = 0; i < count; i++)
+		str_addf(out, "%s%s", i ? ", " : "# seeds: ", chosen[i]->host->name);
+	if (count)
+		str_add(out, ": pull the image first and serve it to the other hosts\n");
+}
+
+static void up_print_plan_json(struct stages *s, const struct bringup *bringup,
+			       const struct bringup_plan *plans, const char *image,
+			       const struct words *remote)
+{
+	struct member **chosen;
+	size_t seeds = stage_seeds_choose(s, bringup, &chosen);
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+	cJSON *seed_list = cJSON_AddArrayToObject(json, "seeds");
 	cJSON *list = cJSON_AddArrayToObject(json, "commands");
 	char *copy = arena_strdup(s->arena, image), *line;
 
@@ -166,6 +183,8 @@ static void up_print_plan_json(const struct stages *s, const struct bringup_plan
 		if (plans[i].changes)
 			cJSON_AddStringToObject(item, "changes", plans[i].changes);
 	}
+	for (size_t i = 0; i < seeds; i++)
+		cJSON_AddItemToArray(seed_list, cJSON_CreateString(chosen[i]->host->name));
 	while ((line = strsep(&copy, "\n")))
 		if (*line && *line != '#')
 			cJSON_AddItemToArray(list, cJSON_CreateString(line));
@@ -202,6 +221,7 @@ static int up_gather(struct stages *s, const struct bringup *bringup, struct bri
 	for (size_t i = 0; i < s->fleet.count; i++)
 		if (plans[i].changes)
 			up_add_group(s, plans, i, out);
+	up_add_seeds(s, bringup, out);
 	str_addf(out, "\n%s", image);
 	if (remote->count)
 		str_addf(out, "# what puts the files of standard input there\n%s\n",
@@ -230,7 +250,7 @@ static int up_print_commands(struct stages *s, struct error *err)
 		return -1;
 	keys_wipe(&bringup.keys);
 	if (s->ctx->json)
-		up_print_plan_json(s, plans, image.text, &remote);
+		up_print_plan_json(s, &bringup, plans, image.text, &remote);
 	else
 		say("%s", out.text);
 	return fleet_result(&s->fleet, err);

@@ -80,22 +80,33 @@ static int stage_seeds_start(struct stages *s, const struct member *m, const str
 	return 0;
 }
 
+size_t stage_seeds_choose(struct stages *s, const struct bringup *bringup, struct member ***chosen)
+{
+	size_t wanted = (size_t)s->cluster.images.seeds, count = 0;
+
+	if (!wanted || !stage_has_containers(s) || !bringup->image || stage_image_is_there(s))
+		return 0;
+	*chosen = ARENA_ARRAY(s->arena, wanted, struct member *);
+	for (size_t i = 0; i < s->fleet.count && count < wanted; i++)
+		if (member_is_active(&s->fleet.members[i]))
+			(*chosen)[count++] = &s->fleet.members[i];
+	return count;
+}
+
 void stage_seeds(struct stages *s, struct bringup *bringup)
 {
 	const char **names = ARENA_ARRAY(s->arena, s->fleet.count, const char *);
-	size_t wanted = (size_t)s->cluster.images.seeds, count = 0, tried = 0;
+	struct member **chosen;
+	size_t chosen_count = stage_seeds_choose(s, bringup, &chosen), count = 0;
 	struct seed *seeds;
 
-	if (!wanted || !stage_has_containers(s) || !bringup->image || stage_image_is_there(s))
+	if (!chosen_count)
 		return;
-	seeds = ARENA_ARRAY(s->arena, wanted, struct seed);
-	for (size_t i = 0; i < s->fleet.count && tried < wanted; i++) {
-		struct member *m = &s->fleet.members[i];
+	seeds = ARENA_ARRAY(s->arena, chosen_count, struct seed);
+	for (size_t i = 0; i < chosen_count; i++) {
+		struct member *m = chosen[i];
 		struct error why = {0};
 
-		if (!member_is_active(m))
-			continue;
-		tried++;
 		if (stage_seeds_start(s, m, count ? &seeds[0] : NULL, &seeds[count], &why) < 0) {
 			log_warn("%s: it cannot serve the image to other hosts: %s", m->host->name,
 				 why.text);

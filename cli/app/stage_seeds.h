@@ -8,6 +8,13 @@
 #include "deployer/bringup/bringup.h"
 
 /*
+ * Which hosts would become seeds: the first images.seeds active ones; 0 when stage_seeds would do nothing. *chosen is in the
+ * arena, and set when there are some.
+ */
+size_t stage_seeds_choose(struct stages *stages, const struct bringup *bringup,
+			  struct member ***chosen);
+
+/*
  * Before fleet_bringup: starts the seeds' registries on the first active hosts, and brings the image from them to the hosts
  * that lack it. A host that can be no seed is named in a warning. Nothing happens without images.seeds, and when every host's
  * container has the image.

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/access/trust.h"
 
+#include "core/clock.h"
 #include "core/file.h"
+#include "core/log.h"
+#include "deployer/address.h"
 #include "deployer/ssh/keys/known_hosts.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <string.h>
 #include <unistd.h>
 
 #define LIST_CEILING_BYTES (4 * MIB)
 #define WITNESSES_MAX 2
 #define SCAN_TIMEOUT_S 60
-#define KEY_BYTES_MAX (16 * KIB)
+#define DNS_ALL_S 10 /* no more questions begin after that */
 
 struct look {
 	struct trust_host *hosts;
@@ -20,6 +22,8 @@ struct look {
 	const char *const *scan; /* the words for a witness */
 	struct str said[WITNESSES_MAX];
 	size_t witness_count;
+	uint64_t dns_begin_usec;
+	struct error *dns_errors; /* for each member */
 };
 
 static const char *trust_name(const struct ssh_target *t, struct arena *arena)
@@ -95,6 +99,62 @@ static bool trust_is_known(const struct trust_host *host)
 	return false;
 }
 
+static bool trust_asks_dns(const struct member *m, const struct trust_host *host)
+{
+	if (!member_is_active(m) || address_is_number(m->target.address))
+		return false;
+	for (size_t i = 0; i < host->count; i++)
+		if (host->keys[i].state == TRUST_NEW || host->keys[i].state == TRUST_CHANGED)
+			return true;
+	return false;
+}
+
+static int trust_ask_dns_one(struct member *m, void *arg, struct error *err)
+{
+	struct look *look = arg;
+	struct trust_host *host = &look->hosts[m->index];
+	struct error *failure = &look->dns_errors[m->index];
+	struct sshfp found;
+
+	(void)err;
+	if (interrupted() || !trust_asks_dns(m, host))
+		return 0;
+	if (clock_seconds_since(look->dns_begin_usec) > DNS_ALL_S) {
+		error_set(failure, ERROR_FAILED,
+			  "DNS: %s was not asked for, since it took too long", m->target.address);
+		return 0;
+	}
+	if (sshfp_ask(m->target.address, &found, failure) < 0)
+		return 0;
+	for (size_t i = 0; i < host->count; i++) {
+		struct trust_key *key = &host->keys[i];
+
+		key->dns = sshfp_compare(&found, key->key.type, key->key.base64);
+		key->authenticated = key->dns != SSHFP_NONE && found.authenticated;
+	}
+	return 0;
+}
+
+/* Side by side. What failed is one sentence, since it is as a rule the same for all. */
+static void trust_ask_dns(struct fleet *fleet, struct look *look)
+{
+	const struct error *first = NULL;
+	size_t failed = 0;
+
+	look->dns_errors = ARENA_ARRAY(fleet->arena, fleet->count, struct error);
+	look->dns_begin_usec = clock_usec();
+	fleet_each(fleet, trust_ask_dns_one, look);
+	for (size_t i = fleet->count; i-- > 0;)
+		if (look->dns_errors[i].kind) {
+			first = &look->dns_errors[i];
+			failed++;
+		}
+	if (failed > 1)
+		log_info("%s; and so for %zu more", first->text, failed - 1);
+	else if (failed)
+		log_info("%s", first->text);
+}
+
 /* One line for each key: "ADDRESS PORT TYPE BASE64". ssh-keyscan names the host itself, in ways of its own. */
 static const char SCAN[] =
 	"while [ $# -gt 1 ]; do ssh-keyscan -T 5 -p \"$2\" \"$1\" 2>/dev/null | while read -r name type key; do "
@@ -157,6 +217,7 @@ void trust_look(struct fleet *fleet, const char *const *listed, struct trust_hos
 	struct look look = {.hosts = hosts, .listed = listed};
 
 	fleet_each(fleet, trust_fetch, &look);
+	trust_ask_dns(fleet, &look);
 	trust_ask_witnesses(fleet, &look);
 	for (size_t w = 0; w < look.witness_count; w++) {
 		for (size_t i = 0; i < fleet->count; i++)
@@ -174,7 +235,8 @@ void trust_look(struct fleet *fleet, const char *const *listed, struct trust_hos
 
 bool trust_is_wanted(const struct trust_key *key, bool has_list)
 {
-	return key->state == TRUST_NEW && !key->other && (!has_list || key->listed);
+	return key->state == TRUST_NEW && !key->other &&
+	       (has_list ? key->listed : key->dns != SSHFP_OTHER);
 }
 
 /* Adds lines to the end of a file; one that is not there is made for this user alone. */

@@ -3,11 +3,13 @@
  * trust.h - the host keys that hosts show, beside what known_hosts has and what other hosts of the cluster see.
  *
  * A key that comes over the network proves nothing by itself. A person compares it, with a list or with what hosts
- * that are trusted already see from their place, where somebody in between would have to sit, too.
+ * that are trusted already see from their place, where somebody in between would have to sit, too. DNS is such a
+ * witness where its answer is authenticated (sshfp.h).
  */
 #ifndef DEPLOYER_ACCESS_TRUST_H
 #define DEPLOYER_ACCESS_TRUST_H
 
+#include "deployer/access/sshfp.h"
 #include "deployer/fleet.h"
 #include "deployer/ssh/keys/host_key.h"
 
@@ -21,9 +23,11 @@ enum trust_state {
 struct trust_key {
 	struct host_key key;
 	enum trust_state state;
-	const char *where;  /* "FILE:LINE", for CHANGED and REVOKED */
-	size_t same, other; /* how many hosts see the same, or another key of this type */
-	bool listed;	    /* its fingerprint is in the list */
+	const char *where;	/* "FILE:LINE", for CHANGED and REVOKED */
+	size_t same, other;	/* how many hosts see the same, or another key of this type */
+	enum sshfp_verdict dns; /* what DNS says under the host's address, where that is a name */
+	bool authenticated;	/* DNS says it with signatures that the resolver has checked */
+	bool listed;		/* its fingerprint is in the list */
 };
 
 struct trust_host {
@@ -32,12 +36,16 @@ struct trust_host {
 };
 
 /*
- * Fetches the keys of every active member, and has up to two hosts that can be logged in to look at the others.
- * `hosts` has one entry for each member. `listed` are fingerprints, or NULL.
+ * Fetches the keys of every active member, asks DNS about hosts with keys that known_hosts lacks, and has up to two
+ * hosts that can be logged in to look at them. `hosts` has one entry for each member. `listed` are fingerprints, or
+ * NULL. That DNS does not answer is said once and is no failure.
  */
 void trust_look(struct fleet *fleet, const char *const *listed, struct trust_host *hosts);
 
-/* Whether any known_hosts would get the key: it is new, and in the list where there is one. */
+/*
+ * Whether any known_hosts would get the key: it is new, no host sees another one, and it is in the list where there is
+ * one. Without a list, DNS must not have another one.
+ */
 bool trust_is_wanted(const struct trust_key *key, bool has_list);
 
 /*

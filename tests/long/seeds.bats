@@ -70,6 +70,8 @@ hosts_are_tidy() {
 
 @test "the registry sends the image twice, not to each of four hosts" {
 	local before all
+	ringup up --dry-run | grep -q '^# seeds: node01, node02: pull the image first and serve it to the other hosts$'
+	ringup --json up --dry-run | jq -e '.seeds == ["node01", "node02"]'
 	before=$(sent)
 	up
 	all=$(($(sent) - before))
@@ -89,6 +91,7 @@ hosts_are_tidy() {
 	up
 	grep -q '4 of 4 hosts up, 0 changed' "$BATS_TEST_TMPDIR/up.out"
 	! grep -q 'serves the image' "$BATS_TEST_TMPDIR/up.out"
+	ringup --json up --dry-run | jq -e '.seeds == []'
 }
 
 @test "the registry's password stands in no log of a seed, and no name of a seed in ringup.lock" {
