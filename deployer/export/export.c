@@ -27,9 +27,10 @@ int exporter_find(const char *name, const struct exporter **exporter, struct err
 			*exporter = *e;
 			return 0;
 		}
-	error_set(err, ERROR_USAGE, "'%s' is nothing that ringup exports to; there are:", name);
+	error_set(err, ERROR_USAGE, "'%s' is nothing that ringup exports to", name);
 	for (const struct exporter *const *e = exporters; *e; e++)
-		error_advise(err, "%s (%s)", (*e)->name, (*e)->help);
+		error_advise(err, "%s%s (%s)", e == exporters ? "there are " : "", (*e)->name,
+			     (*e)->help);
 	return -1;
 }
 

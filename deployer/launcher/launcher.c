@@ -26,11 +26,16 @@ const struct launcher *const launchers[] = {
 
 static int launcher_unknown(const char *name, bool for_jobs, struct error *err)
 {
-	error_set(err, ERROR_USAGE, "there is no launcher '%s'%s; there are:", name,
+	const char *begin = "there are ";
+
+	error_set(err, ERROR_USAGE, "there is no launcher '%s'%s", name,
 		  for_jobs ? " for jobs" : " for the worker");
-	for (const struct launcher *const *l = launchers; *l; l++)
-		if (for_jobs ? (*l)->tasks != NULL : (*l)->words != NULL)
-			error_advise(err, "%s (%s)", (*l)->name, (*l)->help);
+	for (const struct launcher *const *l = launchers; *l; l++) {
+		if (for_jobs ? !(*l)->tasks : !(*l)->words)
+			continue;
+		error_advise(err, "%s%s (%s)", begin, (*l)->name, (*l)->help);
+		begin = "";
+	}
 	return -1;
 }
 

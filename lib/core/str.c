@@ -161,10 +161,12 @@ static size_t edit_distance(const char *a, const char *b)
 const char *nearest_word(const char *word, const char *const *candidates)
 {
 	const char *best = NULL;
-	size_t best_distance = 2 + strlen(word) / 3;
+	size_t best_distance = 2 * (2 + strlen(word) / 3);
 
 	for (; *candidates; candidates++) {
-		size_t distance = edit_distance(word, *candidates);
+		/* of two that are as near, the one that goes on as the word begins: "ru" is run, not rm */
+		size_t distance =
+			2 * edit_distance(word, *candidates) + !starts_with(*candidates, word);
 
 		if (distance < best_distance) {
 			best_distance = distance;

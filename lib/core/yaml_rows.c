@@ -28,6 +28,7 @@ static void *rows_place(const struct yaml_row *row, void *values)
 static int store_text(const struct yaml_row *row, const struct yaml *node, const char **place,
 		      struct error *err)
 {
+	_cleanup_(str_release) struct str all = STR_INIT;
 	const char *near;
 
 	if (node->kind != YAML_TEXT)
@@ -39,9 +40,13 @@ static int store_text(const struct yaml_row *row, const struct yaml *node, const
 		if (strcmp(*choice, node->text) == 0)
 			return 0;
 	near = nearest_word(node->text, row->choices);
-	return yaml_error(node, err, "'%s' cannot be '%s'; %s '%s'", row->key, node->text,
-			  near ? "did you mean" : "the usual value is",
-			  near ? near : row->choices[0]);
+	if (near)
+		return yaml_error(node, err, "'%s' cannot be '%s'; did you mean '%s'", row->key,
+				  node->text, near);
+	for (const char *const *choice = row->choices; *choice; choice++)
+		str_addf(&all, "%s%s", all.length ? ", " : "", *choice);
+	return yaml_error(node, err, "'%s' cannot be '%s'; it can be %s", row->key, node->text,
+			  all.text);
 }
 
 static int store_int(const struct yaml_row *row, const struct yaml *node, int *place,

@@ -309,24 +309,26 @@ static bool explain_unknown(struct search *s, const struct unit *unit, struct un
 {
 	const struct domain *domain = &s->model->domains[unit->component];
 	const uint8_t *admits = unit->admits[unit->component];
-	const struct value *newest = NULL;
+	const struct value *newest = NULL, *oldest = NULL;
 
 	for (size_t i = 0; i < domain->count; i++) {
 		if (admits && admits[i])
 			return false;
 		if (!newest || version_compare(domain->values[i].version, newest->version) > 0)
 			newest = &domain->values[i];
+		if (!oldest || version_compare(domain->values[i].version, oldest->version) < 0)
+			oldest = &domain->values[i];
 	}
 	if (!admits)
 		return false;
-	unsatisfied_add(
-		why, unit->text,
-		newest ? arena_printf(s->model->arena,
-				      "the catalog knows no such %s; the newest it knows is %s",
-				      component_names[unit->component], newest->version)
-		       : arena_printf(s->model->arena, "the catalog has no rows for %s",
-				      component_names[unit->component]),
-		newest ? newest->source : "");
+	unsatisfied_add(why, unit->text,
+			newest ? arena_printf(s->model->arena,
+					      "the catalog knows no such %s; it knows %s to %s",
+					      component_names[unit->component], oldest->version,
+					      newest->version)
+			       : arena_printf(s->model->arena, "the catalog has no rows for %s",
+					      component_names[unit->component]),
+			newest ? newest->source : "");
 	return true;
 }
 

@@ -308,7 +308,7 @@ static void test_choices(void **state)
 	assert_refused(*state, "choice: opnssh\n", "1:9",
 		       "'choice' cannot be 'opnssh'; did you mean 'openssh'");
 	assert_refused(*state, "choice: none\n", "1:9",
-		       "'choice' cannot be 'none'; the usual value is 'auto'");
+		       "'choice' cannot be 'none'; it can be auto, openssh");
 }
 
 static void test_lists_of_maps(void **state)
