@@ -13,9 +13,9 @@ int schedule_rounds(const struct schedule *s)
  * the last place is empty. */
 static void pair_of(const struct schedule *s, int round, int index, int *a, int *b)
 {
-	int places = s->world + s->world % 2, circle = places - 1;
+	int chairs = s->world + s->world % 2, circle = chairs - 1;
 
-	*a = index == 0 ? places - 1 : (round + index) % circle;
+	*a = index == 0 ? chairs - 1 : (round + index) % circle;
 	*b = (round - index + circle) % circle;
 }
 
