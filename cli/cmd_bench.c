@@ -118,6 +118,20 @@ static const char *bench_other_image(const struct fleet *fleet, struct arena *ar
 	return NULL;
 }
 
+/* $NCCL_IB_HCA in the container, which has the image's unless its own says another; NULL: none. */
+static const char *bench_ib_hca(const struct cluster *cluster)
+{
+	static const char name[] = "NCCL_IB_HCA=";
+	const char *const *lists[] = {cluster->image.env, cluster->container.env};
+	const char *value = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		for (const char *const *pair = lists[i]; pair && *pair; pair++)
+			if (starts_with(*pair, name))
+				value = *pair + strlen(name);
+	return value;
+}
+
 /* What the hardware should give, what is wrong with it, and --min-percent. */
 static int bench_judge(struct stages *s, const struct options *o, struct report *report,
 		       struct error *err)
@@ -134,7 +148,7 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 		return 0;
 	}
 	facts = all_facts(s, &count);
-	expectation_judge(&s->catalog, facts, count, s->arena, report);
+	expectation_judge(&s->catalog, facts, count, bench_ib_hca(&s->cluster), s->arena, report);
 	for (size_t i = 0; i < count; i++)
 		link_notes(&s->catalog, &facts[i], &notes);
 	bench_note_cpu(report, facts, count, &notes);

@@ -22,6 +22,7 @@ struct cards_history {
 	size_t count, runs;
 	struct health_card **now; /* the cards of this run that have a UUID, by it */
 	size_t now_count;
+	const char **known; /* the host of each entry, sorted */
 	struct health_host *hosts;
 	size_t host_count;
 	struct arena *arena;
@@ -40,6 +41,11 @@ static int cards_history_now_by_uuid(const void *a, const void *b)
 	const struct health_card *const *x = a, *const *y = b;
 
 	return strcmp((*x)->uuid, (*y)->uuid);
+}
+
+static int cards_history_by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void cards_history_read_entry(const cJSON *json, struct arena *arena,
@@ -89,6 +95,10 @@ static void cards_history_read(const cJSON *documents, struct cards_history *his
 		history->runs++;
 	}
 	qsort(history->entries, history->count, sizeof(*history->entries), cards_history_by_uuid);
+	history->known = ARENA_ARRAY(history->arena, history->count + 1, const char *);
+	for (size_t i = 0; i < history->count; i++)
+		history->known[i] = history->entries[i].card.host;
+	qsort(history->known, history->count, sizeof(*history->known), cards_history_by_name);
 	past->runs = history->runs;
 }
 
@@ -233,10 +243,8 @@ static void cards_history_gone(const struct cards_history *history, struct cards
 
 static bool cards_history_knows(const struct cards_history *history, const char *host)
 {
-	for (size_t i = 0; i < history->count; i++)
-		if (strcmp(history->entries[i].card.host, host) == 0)
-			return true;
-	return false;
+	return bsearch(&host, history->known, history->count, sizeof(*history->known),
+		       cards_history_by_name) != NULL;
 }
 
 static void cards_history_fresh(const struct cards_history *history, const struct health_card *card,

@@ -13,7 +13,8 @@
 
 #define RANKS_MAX 64
 #define YIELDS_MAX 64
-#define SLOT_BYTES ((size_t)1 << 20)
+#define SLOT_BYTES ((size_t)1 << 20)   /* of a collective at a time */
+#define MOVES_BYTES ((size_t)32 << 20) /* of a group of sends */
 
 struct id {
 	char internal[128];
@@ -24,7 +25,7 @@ struct meeting { /* the mapped file */
 	atomic_int pids[RANKS_MAX];
 	atomic_int sent[RANKS_MAX][RANKS_MAX], taken[RANKS_MAX][RANKS_MAX];
 	size_t offset[RANKS_MAX][RANKS_MAX]; /* of what is sent, in the sender's slot */
-	_Alignas(64) unsigned char slots[RANKS_MAX][SLOT_BYTES]; /* a hole where nobody writes */
+	_Alignas(64) unsigned char slots[RANKS_MAX][MOVES_BYTES]; /* a hole where nobody writes */
 };
 
 struct comm {
@@ -546,7 +547,7 @@ static void standin_send_all(const struct call *call)
 
 		if (!move->send)
 			continue;
-		if (filled + move->bytes > SLOT_BYTES)
+		if (filled + move->bytes > MOVES_BYTES)
 			abort();
 		memcpy(meeting->slots[comm->rank] + filled, move->send, move->bytes);
 		meeting->offset[comm->rank][move->peer] = filled;

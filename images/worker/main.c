@@ -167,8 +167,8 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 
 	fault_strike(&options->fault, PHASE_BOOTSTRAP, options->rank);
 	control_begin(control, clock_usec());
-	rc = backend->open(&story->group, bench_buffer_bytes(&story->group.workload), &bench.state,
-			   err);
+	rc = backend->open(&story->group, bench_buffer_bytes(&story->group.workload, backend),
+			   &bench.state, err);
 	story->state = bench.state;
 	if (rc < 0)
 		return -1;

@@ -61,14 +61,14 @@ load worker_health.bash
 }
 
 @test "--find-slow knows what lies between two GPUs, as --health does" {
-	cc -std=gnu11 -D_GNU_SOURCE -DSIMULATED -Iimages/worker -O1 -shared -fPIC -o "$BATS_TEST_TMPDIR/lib/libnccl.so.2" images/simulated/nccl.c
+	cp "${BUILD:-build}/simulated-nccl.so" "$BATS_TEST_TMPDIR/lib/libnccl.so.2"
 	echo >"$BATS_TEST_TMPDIR/health"
 	run --separate-stderr env "LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib" "RINGUP_SIMULATED_SHARED=$BATS_TEST_TMPDIR" "$ALLREDUCE" \
-		--backend nccl --procs 3 -n 1 -w 0 -b 8 -e 8 --find-slow --json
+		--backend nccl --procs 2 -n 1 -w 0 -b 8 -e 8 --find-slow --json
 	echo "$output$stderr"
-	json 'd["pairs"]["links"] == [["", "NV18", "NV18"], ["NV18", "", "NV18"], ["NV18", "NV18", ""]]'
+	json 'd["pairs"]["links"] == [["", "NV18"], ["NV18", ""]]'
 	rm "$BATS_TEST_TMPDIR/lib/libnvidia-ml.so.1"
 	run --separate-stderr env "LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/lib" "RINGUP_SIMULATED_SHARED=$BATS_TEST_TMPDIR" "$ALLREDUCE" \
-		--backend nccl --procs 3 -n 1 -w 0 -b 8 -e 8 --find-slow --json
-	json 'd["pairs"]["links"] == [["", "", ""]] * 3'
+		--backend nccl --procs 2 -n 1 -w 0 -b 8 -e 8 --find-slow --json
+	json 'd["pairs"]["links"] == [["", ""]] * 2'
 }

@@ -313,6 +313,7 @@ setup() {
 	STANDIN_LATE=20000 standin "$ALLREDUCE" --backend nccl --procs 2 -n 1 -w 0 -b 8 -e 8 --collective sendrecv --find-slow --json
 	[ "$status" -eq 0 ]
 	json '20000 <= d["pairs"]["usec"][0][1] < 36000'
+	json '1 << 20 <= d["pairs"]["bytes"] <= 8 << 20' # a sweep has no time for more
 }
 
 # ranks_see LISTS...: a rank for each list of GPUs that it sees; the output of rank 0's
@@ -363,4 +364,16 @@ see() {
 	standin "$ALLREDUCE" "${NCCL[@]}" --procs 4 --find-slow --json
 	[ "$status" -eq 0 ]
 	json 'all((d["pairs"]["usec"][a][b] is None) == (a == b) for a in range(4) for b in range(4))'
+}
+
+@test "--find-slow exchanges more through device memory, and no sweep that connects the pairs counts" {
+	for _ in 1 2 3 4 5; do # on a busy machine there may be no time for more
+		rm -f "$BATS_TEST_TMPDIR/log"
+		standin "$ALLREDUCE" "${NCCL[@]}" -e 8 --find-slow --json
+		[ "$status" -eq 0 ]
+		# two ranks, three exchanges in a sweep, each with a meeting
+		json "$(grep -c ncclSend "$BATS_TEST_TMPDIR/log") == 2 * 3 * 2 * (d['pairs']['sweeps'] + 1)"
+		! json 'd["pairs"]["bytes"] > 1 << 20' || return 0
+	done
+	return 1
 }

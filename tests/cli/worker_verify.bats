@@ -37,10 +37,14 @@ kernels() {
 	[ "$(kernels 'fill_[248]')" -eq 0 ]
 }
 
-@test "what is wrong in any type and with any operation is found, on the GPU" {
-	wrong_is_found missing
-	wrong_is_found last
-	[ "$(kernels 'compare_[1248]')" -eq $((2 * 3 * 240)) ]
+@test "what is wrong is found by the kernel of each width (every type and operation: tests/long)" {
+	local width type
+	while read -r width type; do
+		STANDIN_WRONG=last standin "$ALLREDUCE" "${NCCL[@]}" -n 1 -w 0 -b 8K -e 8K -d "$type" --json
+		[ "$status" -eq 2 ]
+		json "{r['wrong'] for r in d['results']} == {2} and d['failure']['index'] == 8192 // $width - 1"
+		[ "$(kernels "compare_$width")" -gt 0 ]
+	done <<<$'1 u8\n2 bf16\n4 f32\n8 f64'
 	[ "$(grep -c "large copy" "$BATS_TEST_TMPDIR/log")" -eq 0 ]
 }
 
@@ -62,16 +66,21 @@ unchecked() {
 	standin "$@" -n 2 -w 1 -b 1M -e 1M -c 0 --timeout 20 --fault-inject corrupt:1
 	[ "$status" -eq 0 ] || return 1
 	[[ "$output" == *" N/A "*"# nothing is checked (-c 0)"*"# verdict: pass"* && "$output" != *"Out of bounds"* ]] || return 1
-	standin "$@" -n 2 -w 1 -b 1M -e 1M -c 0 --timeout 20 --json
+	unchecked_json "$@"
+}
+
+# unchecked_json WORDS...: and so does its document
+unchecked_json() {
+	standin "$@" -n 2 -w 1 -b 1M -e 1M -c 0 --timeout 20 --fault-inject corrupt:1 --json
 	[ "$status" -eq 0 ] || return 1
 	json 'd["checks"] == 0 and all(r["wrong"] is None for r in d["results"])'
 }
 
 @test "-c 0: nothing is filled, compared or copied, on any backend, and the report says that" {
-	unchecked "$ALLREDUCE" --backend cpu --procs 2
 	unchecked "$ALLREDUCE" --backend nccl --procs 2
 	export -f mpi
-	unchecked bash -c 'mpi -n 2 "$@"' - "$ALLREDUCE" --backend mpi
+	unchecked_json bash -c 'mpi -n 2 "$@"' - "$ALLREDUCE" --backend mpi
+	unchecked_json "$ALLREDUCE" --backend cpu --procs 2
 	[ "$(kernels '.*')" -eq 0 ]
 	[ "$(grep -c "large copy" "$BATS_TEST_TMPDIR/log")" -eq 0 ]
 	standin "$ALLREDUCE" --procs 2 -n 2 -w 1 -b 1M -e 1M --json

@@ -40,13 +40,13 @@ struct run {
 	struct contents contents;
 };
 
-uint64_t bench_buffer_bytes(const struct workload *workload)
+uint64_t bench_buffer_bytes(const struct workload *workload, const struct backend *backend)
 {
 	uint64_t least = workload->type < DTYPE_COUNT ? dtype_bytes((enum dtype)workload->type)
 						      : ELEMENT_BYTES_MAX;
 
-	if (workload->find_slow && least < FIND_BYTES)
-		least = FIND_BYTES;
+	if (workload->find_slow && least < find_bytes_most(backend))
+		least = find_bytes_most(backend);
 	if (workload->sgd_steps && least < SGD_BYTES)
 		least = SGD_BYTES;
 	if (workload->last_bytes > least)
@@ -625,8 +625,8 @@ int bench_run(const struct bench *bench, struct report *report, struct failure *
 	report->results = calloc(report->room, sizeof(*report->results));
 	if (!run.part || !run.sorted || !report->results || (bench->group->rank == 0 && !run.all))
 		abort();
-	contents_init(&run.contents, bench->backend, bench->state, bench_buffer_bytes(w),
-		      w->checks > 0);
+	contents_init(&run.contents, bench->backend, bench->state,
+		      bench_buffer_bytes(w, bench->backend), w->checks > 0);
 	control_phase(bench->group->control, PHASE_FIRST);
 	rc = bench_run_all(&run, report, err);
 	if (rc == 0) /* with sizes of 0 only, there was none */

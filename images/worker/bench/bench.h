@@ -73,7 +73,7 @@ struct bench {
 int bench_run(const struct bench *bench, struct report *report, struct failure *err);
 
 /* The largest size of @workload that will be run, in bytes: what buffers must hold. */
-uint64_t bench_buffer_bytes(const struct workload *workload);
+uint64_t bench_buffer_bytes(const struct workload *workload, const struct backend *backend);
 
 /* The average busbw of all results, as nccl-tests has it. */
 double report_average(const struct report *report);

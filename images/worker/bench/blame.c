@@ -163,6 +163,13 @@ static bool known_link(const struct view *v, const struct finding *findings, int
 	return false;
 }
 
+/* Whether a pair that takes @usec cannot be slow against what @rank takes with others: the upper median without one is no less than the
+ * lower one with it. So most pairs need no median of their own. */
+static bool is_usual(const struct view *v, float usec, int rank)
+{
+	return (double)usec < BLAME_RATIO * (double)v->times[rank];
+}
+
 static int find_links(const struct view *v, struct finding *findings, int count)
 {
 	for (int a = 0; a < v->pairs->world; a++) {
@@ -175,7 +182,8 @@ static int find_links(const struct view *v, struct finding *findings, int count)
 					      .link = v->link,
 					      .usec = (double)usec};
 
-			if (usec <= 0 || v->slow[a] || v->slow[b])
+			if (usec <= 0 || v->slow[a] || v->slow[b] || is_usual(v, usec, a) ||
+			    is_usual(v, usec, b))
 				continue;
 			new.normal = (double)others_time(v, a, b);
 			if (new.usec >= BLAME_RATIO *new.normal &&

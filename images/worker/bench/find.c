@@ -28,7 +28,8 @@ struct find {
 	unsigned char *expect; /* what a partner sends */
 	unsigned char *host;   /* received data, for buffers in a device's memory */
 	void *send, *recv;
-	int sweeps;	 /* so far */
+	size_t bytes;	 /* that a pair exchanges */
+	int sweeps;	 /* so far, with the one that warms up */
 	uint32_t number; /* of the next exchange, the same on all ranks at the start of a batch */
 };
 
@@ -86,7 +87,7 @@ static int find_exchange(struct find *f, int peer, float *usec, struct failure *
 	started = clock_nsec();
 	if (backend->begin && backend->begin(state, 1, err) < 0)
 		return -1;
-	if (backend->exchange(state, peer, FIND_BYTES, f->number++, err) < 0)
+	if (backend->exchange(state, peer, f->bytes, f->number++, err) < 0)
 		return -1;
 	if (backend->begin &&
 	    (backend->mark(state, err) < 0 || backend->finish(state, NULL, &queue_usec, err) < 0))
@@ -128,7 +129,7 @@ static int measure_here(struct find *f, int peer, bool first_time, struct failur
 		return -1;
 	if (first_time && verify(f, peer, err) < 0)
 		return -1;
-	if (f->sweeps == 1)
+	if (f->sweeps == 1) /* the first one that counts */
 		fault_strike(f->bench->fault, PHASE_PAIRS, f->bench->group->rank);
 	for (int i = 1; i < EXCHANGES; i++) {
 		if (find_exchange(f, peer, &usec, err) < 0)
@@ -355,27 +356,55 @@ static void heat_init(struct heat *heat, const struct group *group)
 	for (int rank = 0; rank < group->world; rank++)
 		while (strcmp(group->members[host[rank]].host, group->members[rank].host) != 0)
 			host[rank]++;
-	judge_init(heat, group->world, host, FIND_BYTES);
+	judge_init(heat, group->world, host);
+}
+
+/* A sweep, whose times are brought to rank 0. */
+static int find_measure(struct find *f, bool first_time, struct failure *err)
+{
+	const struct group *group = f->bench->group;
+
+	if (find_sweep(f, first_time, err) < 0)
+		return -1;
+	f->sweeps++;
+	return control_gather(group->control, f->mine, (size_t)group->world * sizeof(*f->mine),
+			      f->all, err);
+}
+
+/* The sweep that does not count: afterwards all pairs are connected, and it is known how much they exchange. */
+static int find_warm_up(struct find *f, struct failure *err)
+{
+	uint64_t bytes = 0;
+
+	f->bytes = FIND_BYTES;
+	if (find_fill(f, err) < 0 || find_measure(f, true, err) < 0)
+		return -1;
+	if (f->bench->group->rank == 0)
+		bytes = schedule_bytes(f->bench->group->world, f->all, EXCHANGES, FIND_BYTES,
+				       find_bytes_most(f->bench->backend));
+	if (control_share(f->bench->group->control, &bytes, sizeof(bytes), err) < 0)
+		return -1;
+	f->bytes = (size_t)bytes;
+	return 0;
 }
 
 static int run_sweeps(struct find *f, struct report *report, struct failure *err)
 {
 	const struct group *group = f->bench->group;
 	struct decision decision = {.again = true};
-	size_t bytes = (size_t)group->world * sizeof(*f->mine);
-	int64_t started = clock_usec();
+	int64_t started;
 
-	if (find_fill(f, err) < 0)
+	if (find_warm_up(f, err) < 0)
 		return -1;
-	for (bool first_time = true; decision.again; first_time = false) {
-		if (find_sweep(f, first_time, err) < 0 ||
-		    control_gather(group->control, f->mine, bytes, f->all, err) < 0)
+	report->heat.bytes = f->bytes;
+	started = clock_usec();
+	while (decision.again) {
+		if (find_measure(f, false, err) < 0)
 			return -1;
 		if (group->rank == 0)
 			find_decide(f, &report->heat, started, &decision);
 		if (control_share(group->control, &decision, sizeof(decision), err) < 0)
 			return -1;
-		f->sweeps++;
 	}
 	report->failure = decision.failure;
 	return leave_one_out(f, &report->heat, decision.suspect, err);
@@ -396,6 +425,11 @@ static int open_schedule(struct find *f, struct failure *err)
 		schedule_init(&f->schedule, group, cores);
 	free(cores);
 	return rc;
+}
+
+size_t find_bytes_most(const struct backend *backend)
+{
+	return backend->begin ? FIND_DEVICE_BYTES : FIND_BYTES;
 }
 
 int find_run(const struct bench *bench, struct report *report, struct failure *err)

@@ -3,7 +3,8 @@
  * --find-slow: all pairs of ranks exchange data, in sweeps of rounds of disjoint pairs, and blame.h
  * says who is slow, judge.h when that is certain.
  *
- * A pair's time is its fastest exchange, on the slower of its two ends: disturbance only ever adds,
+ * A first sweep warms the pairs up: it connects them, verifies their data, and its times do not count but to choose how much
+ * a pair exchanges in the others. A pair's time is its fastest exchange, on the slower of its two ends: disturbance only ever adds,
  * and what is slow is slow every time. As long as something looks slow there are more sweeps, up to
  * a limit.
  * If a rank is slow, leave-one-out says what it costs the others: all ranks exchange with both
@@ -14,8 +15,16 @@
 
 #include "bench/bench.h"
 
-#define FIND_BYTES ((size_t)1 << 20) /* what a pair exchanges, each way */
+#define FIND_BYTES \
+	((size_t)1 \
+	 << 20) /* what a pair exchanges, each way: when it warms up, and in host memory ... */
+#define FIND_DEVICE_BYTES \
+	((size_t)32       \
+	 << 20) /* ... and in a device's, at most: over NVLink 1 MiB takes 2 us, which is all start */
 #define FIND_WORLD_MAX 1024
+
+/* The most that a pair exchanges with this backend. */
+size_t find_bytes_most(const struct backend *backend);
 
 /* Runs on all ranks. Rank 0 gets report->heat. report->failure, the same on all ranks,
  * becomes STATUS_SLOW if something is slow, STATUS_DATA if an exchange brought wrong data. -1:

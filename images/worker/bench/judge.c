@@ -35,13 +35,12 @@ static int kept(const struct heat *heat)
 	return heat->sweeps < heat->keep ? heat->sweeps : heat->keep;
 }
 
-void judge_init(struct heat *heat, int world, int *host, size_t bytes)
+void judge_init(struct heat *heat, int world, int *host)
 {
 	size_t room;
 
 	heat->world = world;
 	heat->host = host;
-	heat->bytes = bytes;
 	heat->left_out = -1;
 	room = KEEP_BYTES / (cells(heat) * sizeof(float));
 	heat->keep = room > KEEP_MOST ? KEEP_MOST : room < KEEP_LEAST ? KEEP_LEAST : (int)room;
@@ -89,6 +88,8 @@ static void take_times(const struct heat *heat, float *times)
 			size_t mirror = (size_t)b * (size_t)heat->world + (size_t)a;
 			int count = 0;
 
+			if (heat->kept[at] <= 0) /* all sweeps have the same pairs */
+				continue;
 			for (int s = 0; s < kept(heat); s++) {
 				list[count] = heat->kept[(size_t)s * cells(heat) + at];
 				count += list[count] > 0;
@@ -240,10 +241,12 @@ static bool is_calm(const struct heat *heat)
 	for (size_t i = 0; i < cells(heat); i++) {
 		int near = 0;
 
+		if (heat->usec[i] <= 0)
+			continue;
 		for (int s = 0; s < kept(heat); s++)
 			near += heat->kept[(size_t)s * cells(heat) + i] <= heat->usec[i] * NEAR;
-		measured += heat->usec[i] > 0;
-		calm += heat->usec[i] > 0 && near >= CALM_TIMES;
+		measured++;
+		calm += near >= CALM_TIMES;
 	}
 	return calm * 10 >= measured * 9;
 }
@@ -295,7 +298,7 @@ bool judge_enough(struct heat *heat, double seconds)
 	heat->seconds = seconds;
 	heat->finding_count = sure;
 	heat->unsure = count - sure;
-	if (seconds > JUDGE_SECONDS_LAST)
+	if (seconds + seconds / heat->sweeps > JUDGE_SECONDS_LAST)
 		return true;
 	if (heat->sweeps < JUDGE_SWEEPS_LEAST)
 		return false;

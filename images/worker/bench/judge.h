@@ -22,10 +22,11 @@
 #define JUDGE_SECONDS_SURE 3 /* ... and how long it must last: schedulers need a while */
 #define JUDGE_SECONDS_MOST \
 	8 /* then what is known counts, if there were sweeps enough to know anything ... */
-#define JUDGE_SECONDS_LAST 90 /* ... and then in any case: a sweep among many ranks takes long */
+#define JUDGE_SECONDS_LAST \
+	90 /* ... and no sweep begins that would end later: one among many ranks takes long */
 
-/* Prepares @heat for @world ranks on the hosts @host ([world], becomes the heat's). */
-void judge_init(struct heat *heat, int world, int *host, size_t bytes);
+/* Prepares @heat, but for its `bytes`, for @world ranks on the hosts @host ([world], becomes the heat's). */
+void judge_init(struct heat *heat, int world, int *host);
 
 /* Takes in a sweep: @all is each rank's times, [world * world], 0: not measured. A pair's time is
  * that of its slower end. */

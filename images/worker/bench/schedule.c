@@ -4,45 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void schedule_init(struct schedule *s, const struct group *group, const int *cores)
-{
-	size_t world = (size_t)group->world;
-
-	s->world = group->world;
-	s->rank = group->rank;
-	s->machine = calloc(world, sizeof(int));
-	s->slots = calloc(world, sizeof(int));
-	s->busy = calloc(world, sizeof(int));
-	if (!s->machine || !s->slots || !s->busy)
-		abort();
-	for (int rank = 0; rank < group->world; rank++) {
-		int first = 0, *slots;
-
-		while (strcmp(group->members[first].kernel, group->members[rank].kernel) != 0)
-			first++;
-		s->machine[rank] = first;
-		slots = &s->slots[first];
-		if (cores[rank] <= 1)
-			(*slots)++;
-		else if (*slots < cores[rank])
-			*slots = cores[rank];
-	}
-}
-
 int schedule_rounds(const struct schedule *s)
 {
-	int rounds = s->world - 1 + s->world % 2;
-
-	return rounds < SCHEDULE_ROUNDS_MAX ? rounds : SCHEDULE_ROUNDS_MAX;
+	return s->rounds;
 }
 
 /* The @index-th pair of a round: the last place stays, the others go round it. With an odd world
  * the last place is empty. */
 static void pair_of(const struct schedule *s, int round, int index, int *a, int *b)
 {
-	int places = s->world + s->world % 2, circle = places - 1;
+	int chairs = s->world + s->world % 2, circle = chairs - 1;
 
-	*a = index == 0 ? places - 1 : (round + index) % circle;
+	*a = index == 0 ? chairs - 1 : (round + index) % circle;
 	*b = (round - index + circle) % circle;
 }
 
@@ -87,6 +60,61 @@ int schedule_round(struct schedule *s, int round, struct turn *turn)
 			turn->seat--;
 	}
 	return batches;
+}
+
+static void choose_rounds(struct schedule *s)
+{
+	int rounds = s->world - 1 + s->world % 2, most = SCHEDULE_ROUNDS_MAX, batches;
+	struct turn turn;
+
+	batches = schedule_round(s, 0, &turn);
+	if (batches > SCHEDULE_BATCHES_MAX / SCHEDULE_ROUNDS_MAX)
+		most = SCHEDULE_BATCHES_MAX / batches;
+	if (most < SCHEDULE_ROUNDS_LEAST)
+		most = SCHEDULE_ROUNDS_LEAST;
+	s->rounds = rounds < most ? rounds : most;
+}
+
+void schedule_init(struct schedule *s, const struct group *group, const int *cores)
+{
+	size_t world = (size_t)group->world;
+
+	s->world = group->world;
+	s->rank = group->rank;
+	s->machine = calloc(world, sizeof(int));
+	s->slots = calloc(world, sizeof(int));
+	s->busy = calloc(world, sizeof(int));
+	if (!s->machine || !s->slots || !s->busy)
+		abort();
+	for (int rank = 0; rank < group->world; rank++) {
+		int first = 0, *slots;
+
+		while (strcmp(group->members[first].kernel, group->members[rank].kernel) != 0)
+			first++;
+		s->machine[rank] = first;
+		slots = &s->slots[first];
+		if (cores[rank] <= 1)
+			(*slots)++;
+		else if (*slots < cores[rank])
+			*slots = cores[rank];
+	}
+	choose_rounds(s);
+}
+
+size_t schedule_bytes(int world, const float *all, int exchanges, size_t least, size_t most)
+{
+	double slowest = 0;
+
+	for (int rank = 0; rank < world; rank++) {
+		double sum = 0;
+
+		for (int other = 0; other < world; other++)
+			sum += (double)all[(size_t)rank * (size_t)world + (size_t)other];
+		slowest = sum > slowest ? sum : slowest;
+	}
+	while (most > least && slowest * exchanges * (double)(most / least) > SCHEDULE_SWEEP_USEC)
+		most /= 2;
+	return most;
 }
 
 void schedule_release(struct schedule *s)

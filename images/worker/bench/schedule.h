@@ -11,10 +11,14 @@
 
 #include <stdbool.h>
 
-#define SCHEDULE_ROUNDS_MAX 63 /* larger worlds try that many partners of each rank */
+#define SCHEDULE_ROUNDS_MAX 63 /* larger worlds try that many partners of each rank ... */
+#define SCHEDULE_BATCHES_MAX \
+	2048 /* ... or fewer, where few of them can run at a time, so that a sweep has no more batches ... */
+#define SCHEDULE_ROUNDS_LEAST 5	   /* ... but at least so many */
+#define SCHEDULE_SWEEP_USEC 500000 /* what a rank's exchanges in one sweep may take */
 
 struct schedule {
-	int world, rank;
+	int world, rank, rounds;
 	int *machine; /* [world] number of each rank's machine */
 	int *slots;   /* [machine] ranks that it may run at a time, at least 1 */
 	int *busy;    /* [machine] scratch */
@@ -24,7 +28,7 @@ struct schedule {
  * of its own. */
 void schedule_init(struct schedule *schedule, const struct group *group, const int *cores);
 
-/* Number of rounds: world - 1, or world if that is odd, and no more than the ceiling. */
+/* Number of rounds: world - 1, or world if that is odd, and no more than the ceilings. */
 int schedule_rounds(const struct schedule *schedule);
 
 /* This rank's part in a round. */
@@ -35,6 +39,11 @@ struct turn {
 
 /* Cuts round @round into batches and returns their number. */
 int schedule_round(struct schedule *schedule, int round, struct turn *turn);
+
+/* How much a pair should exchange: @most bytes, halved until the slowest rank's exchanges in a sweep, @exchanges with each
+ * partner, fit SCHEDULE_SWEEP_USEC, but at least @least. @all: [world * world] how long each rank took for @least bytes with
+ * each other one, 0: they do not meet. */
+size_t schedule_bytes(int world, const float *all, int exchanges, size_t least, size_t most);
 
 void schedule_release(struct schedule *schedule);
 

@@ -239,43 +239,115 @@ static const char *port_title(const struct ib_port *port, struct arena *arena)
 			    port->speed);
 }
 
-static size_t active_ports(const struct links *links)
+/* Whether an entry of $NCCL_IB_HCA, "mlx5_0" or "mlx5_0:1", means the port; a prefix does unless @exact. */
+static bool hca_matches(const struct ib_port *port, const char *entry, size_t length, bool exact)
+{
+	const char *colon = memchr(entry, ':', length);
+	size_t name = colon ? (size_t)(colon - entry) : length;
+
+	if (exact && strlen(port->device) != name)
+		return false;
+	return strncmp(port->device, entry, name) == 0 &&
+	       (!colon || strtol(colon + 1, NULL, 10) == port->port);
+}
+
+/* Whether $NCCL_IB_HCA lets NCCL take the port: NCCL's user guide, "Environment Variables". */
+static bool hca_allows(const char *list, const struct ib_port *port)
+{
+	bool none_of = *list == '^', exact, listed = false;
+
+	list += none_of;
+	exact = *list == '=';
+	list += exact;
+	if (!*list)
+		return true;
+	for (size_t length; *list; list += length + (list[length] != '\0')) {
+		length = strcspn(list, ",");
+		listed = listed || (length && hca_matches(port, list, length, exact));
+	}
+	return listed != none_of;
+}
+
+#define GIDS_MOST \
+	64 /* of the probe (details/55-rdma.sh): a longer list is cut, and then says nothing of a port */
+
+static bool gids_are_known(const char *list)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < links->port_count; i++)
-		count += links->ports[i].active;
-	return count;
+	for (const char *at = list; at; at = strchr(at + 1, ';'))
+		count++;
+	return *list && count < GIDS_MOST;
 }
 
-/* All active ports together: NCCL uses every InfiniBand and RoCE port before any socket. */
+/* Whether the RoCE port has an address by which another host reaches it; true where that is not known. */
+static bool port_has_gid(const struct ib_port *port, const char *list)
+{
+	if (!port->is_ethernet || !gids_are_known(list))
+		return true;
+	for (size_t length; *list; list += length + (list[length] != '\0')) {
+		size_t name = strlen(port->device);
+
+		length = strcspn(list, ";");
+		if (length > name && strncmp(list, port->device, name) == 0 && list[name] == ' ' &&
+		    strtol(list + name, NULL, 10) == port->port)
+			return true;
+	}
+	return false;
+}
+
+/* Leaves of @links' ports those that NCCL can take: active (ncclIbInit() in src/transport/net_ib.cc), allowed, with an
+ * address. Returns how many. */
+static size_t keep_usable(struct links *links, const char *gids, const char *ib_hca)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < links->port_count; i++) {
+		const struct ib_port *port = &links->ports[i];
+
+		if (port->active && hca_allows(ib_hca, port) && port_has_gid(port, gids))
+			links->ports[kept++] = *port;
+	}
+	links->port_count = kept;
+	return kept;
+}
+
+/*
+ * The fastest usable ports together: NCCL uses every InfiniBand and RoCE port before any socket, and gives each GPU those
+ * with the most bandwidth (ncclTopoGetLocal() in src/graph/topo.cc). Slower ones are the storage's or the management's.
+ */
 static struct bound ports_bound(const struct catalog *catalog, const struct links *links,
 				struct arena *arena)
 {
-	size_t count = active_ports(links);
 	struct bound sum = {.source = ""};
 	const char *title = NULL;
+	double fastest = 0;
+	size_t count = 0;
 	bool alike = true;
 
 	for (size_t i = 0; i < links->port_count; i++) {
 		const struct ib_port *port = &links->ports[i];
 		const char *source, *here;
-		double rate;
+		double rate = port_rate(catalog, port, &source);
 
-		if (!port->active)
-			continue;
-		rate = port_rate(catalog, port, &source);
 		if (!(rate > 0))
 			return unknown(arena_printf(arena, "the rate of %s port %d is not known",
 						    port->device, port->port));
+		if (rate < fastest)
+			continue;
 		here = port_title(port, arena);
-		alike = alike && (!title || strcmp(title, here) == 0);
+		count = rate > fastest ? 1 : count + 1;
+		alike = rate > fastest || (alike && strcmp(title, here) == 0);
 		title = here;
-		sum.gbytes += rate;
+		fastest = rate;
 		sum.source = source;
 	}
+	sum.gbytes = (double)count * fastest;
 	sum.because = alike ? arena_printf(arena, "%zu x %s", count, title)
 			    : arena_printf(arena, "%zu InfiniBand and RoCE ports", count);
+	if (count < links->port_count)
+		sum.because = arena_printf(arena, "%s, without %zu slower", sum.because,
+					   links->port_count - count);
 	return sum;
 }
 
@@ -317,14 +389,16 @@ static struct bound interface_bound(const struct catalog *catalog, const struct 
 }
 
 struct bound bound_network(const struct catalog *catalog, const struct facts *facts,
-			   const char *backend, struct arena *arena)
+			   const char *backend, const char *ib_hca, struct arena *arena)
 {
 	struct links links;
+	size_t usable;
 
 	links_parse(facts, arena, &links);
-	if (active_ports(&links) && strcmp(backend, "nccl") == 0)
+	usable = keep_usable(&links, facts_text(facts, fact_row("roce_gids"), arena), ib_hca);
+	if (usable && strcmp(backend, "nccl") == 0)
 		return ports_bound(catalog, &links, arena);
-	if (active_ports(&links) && strcmp(backend, "mpi") == 0)
+	if (usable && strcmp(backend, "mpi") == 0)
 		return unknown(arena_printf(
 			arena,
 			"by which of its InfiniBand, RoCE and Ethernet ports MPI goes on %s is not known",

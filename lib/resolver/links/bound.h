@@ -19,9 +19,14 @@ struct bound {
 struct bound bound_gpus(const struct catalog *catalog, const struct facts *facts, int slots,
 			struct arena *arena);
 
-/* The links by which data leaves and enters the host, for the worker's backend. */
+/*
+ * The links by which data leaves and enters the host, for the worker's backend. `ib_hca` is the value of $NCCL_IB_HCA for
+ * the run, "" for none. NCCL's InfiniBand and RoCE ports are those that are active, allowed by it, have an address (RoCE,
+ * where the fact roce_gids is known), and are as fast as the fastest of these. So a storage port that is as fast as the
+ * others counts, unless `ib_hca` leaves it out: nothing in sysfs says what a port is for.
+ */
 struct bound bound_network(const struct catalog *catalog, const struct facts *facts,
-			   const char *backend, struct arena *arena);
+			   const char *backend, const char *ib_hca, struct arena *arena);
 
 /*
  * The row of gpu_link.csv for a product, as nvidia-smi names it. All words of the row's `match` are

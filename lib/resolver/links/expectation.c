@@ -148,7 +148,8 @@ static void expect_several_hosts(const struct catalog *catalog, const struct run
 	struct slowest slowest = {0};
 
 	for (size_t i = 0; i < run->hosts; i++) {
-		struct bound bound = bound_network(catalog, hosts[i].facts, run->backend, arena);
+		struct bound bound = bound_network(catalog, hosts[i].facts, run->backend,
+						   hosts[i].ib_hca ? hosts[i].ib_hca : "", arena);
 
 		if (on_gpus && bound_is_rack(catalog, hosts[i].facts)) {
 			expect_nothing(
@@ -205,7 +206,7 @@ static const char *count_slots(const struct report *report, struct expectation_h
 }
 
 void expectation_judge(const struct catalog *catalog, const struct facts *facts, size_t count,
-		       struct arena *arena, struct report *report)
+		       const char *ib_hca, struct arena *arena, struct report *report)
 {
 	struct expectation_host *hosts = ARENA_ARRAY(arena, count + 1, struct expectation_host);
 	struct report_expected *expected = &report->expected;
@@ -220,7 +221,7 @@ void expectation_judge(const struct catalog *catalog, const struct facts *facts,
 			return;
 		}
 	for (size_t i = 0; i < count; i++)
-		hosts[i].facts = &facts[i];
+		hosts[i] = (struct expectation_host){.facts = &facts[i], .ib_hca = ib_hca};
 	stranger = count_slots(report, hosts, count);
 	if (stranger) {
 		expect_nothing(expected,

@@ -9,8 +9,8 @@
  *
  *   one host with NVLink      the GPU's NVLinks, per direction
  *   one host without          the GPU's PCIe link
- *   several hosts             the NICs of the slowest host, together: each host's carry the data
- *                             in and out once
+ *   several hosts             the NICs of the slowest host that carry the job's data, together
+ *                             (bound_network()): each host's carry it in and out once
  *
  * Rates are payload after the line code (8b/10b, 64b/66b), as recipes/catalog/link.csv and
  * gpu_link.csv have them. The overhead of Ethernet frames and TCP is not subtracted. The bound is a
@@ -41,8 +41,9 @@
 
 struct expectation_host {
 	const struct facts *facts;
-	int slots;   /* ranks there */
-	int leaving; /* those of them whose next rank is on another host */
+	int slots;	    /* ranks there */
+	int leaving;	    /* those of them whose next rank is on another host */
+	const char *ib_hca; /* $NCCL_IB_HCA of the run; NULL: none */
 };
 
 /*
@@ -57,8 +58,9 @@ void expectation_find(const struct catalog *catalog, const char *backend, const 
 /*
  * Fills report->expected with what the hosts of its ranks should give, and how much of that the
  * fastest size reached. Does not change an expectation that the worker was given (--expect).
+ * `ib_hca`: $NCCL_IB_HCA of the run, or NULL.
  */
 void expectation_judge(const struct catalog *catalog, const struct facts *facts, size_t count,
-		       struct arena *arena, struct report *report);
+		       const char *ib_hca, struct arena *arena, struct report *report);
 
 #endif

@@ -23,7 +23,7 @@
 struct host_row {
 	const char *gpus, *nvlinks, *pci_links, *ports;
 	int mbit, slots;
-	const char *nics;
+	const char *nics, *gids, *ib_hca;
 };
 
 struct row {
@@ -208,10 +208,57 @@ static const struct row rows[] = {
 	 {{.slots = 1, .ports = FOUR(ROCE(0, EDR))}, {.slots = 1, .ports = FOUR(ROCE(0, HDR))}}},
 	{"mixed ports",
 	 "nccl",
-	 37.5,
-	 "2 InfiniBand and RoCE ports",
-	 {{.slots = 1, .ports = IB(0, EDR) ";" IB(1, HDR)},
-	  {.slots = 1, .ports = IB(0, EDR) ";" IB(1, HDR)}}},
+	 25,
+	 "2 InfiniBand and RoCE ports, on each host",
+	 {{.slots = 1, .ports = IB(0, EDR) ";" ROCE(1, EDR)},
+	  {.slots = 1, .ports = IB(0, EDR) ";" ROCE(1, EDR)}}},
+	/* ports of the storage and of the management: slower ones, those without an address, those that NCCL may not take */
+	{"8 x ndr and storage",
+	 "nccl",
+	 400,
+	 "8 x 400 Gbit/s InfiniBand (4X NDR), without 2 slower, on each host",
+	 {{.slots = 1, .ports = ROCE(8, EDR) ";" EIGHT(IB(0, NDR)) ";" IB(9, HDR)},
+	  {.slots = 1, .ports = ROCE(8, EDR) ";" EIGHT(IB(0, NDR)) ";" IB(9, HDR)}}},
+	{"roce without an address",
+	 "nccl",
+	 25,
+	 "2 x 100 Gbit/s Ethernet, on each host",
+	 {{.slots = 1,
+	   .ports = FOUR(ROCE(0, EDR)) ";" TWICE(ROCE(1, EDR)),
+	   .gids = "mlx5_1 1 3 v2 10.0.0.1;mlx5_0 2 3 v2 10.0.0.2;mlx5_00 1 3 v2 10.0.0.3"},
+	  {.slots = 1, .ports = TWICE(ROCE(0, EDR))}}},
+	{"an address has nothing to do with InfiniBand",
+	 "nccl",
+	 12.5,
+	 "InfiniBand",
+	 {{.slots = 1, .ports = IB(0, EDR), .gids = "mlx5_1 1 3 v2 10.0.0.1"},
+	  {.slots = 1, .ports = IB(0, EDR)}}},
+	{"NCCL_IB_HCA: prefixes",
+	 "nccl",
+	 50,
+	 "2 x 200 Gbit/s",
+	 {{.slots = 1, .ports = TWICE(IB(0, HDR)) ";" IB(1, NDR), .ib_hca = "rocep,mlx5_0"},
+	  {.slots = 1, .ports = TWICE(IB(0, HDR))}}},
+	{"NCCL_IB_HCA: exact names and ports",
+	 "nccl",
+	 25,
+	 "1 x 200 Gbit/s",
+	 {{.slots = 1,
+	   .ports = IB(0, HDR) ";" IB(1, HDR) ";" IB(2, HDR),
+	   .ib_hca = "=mlx5_0:2,mlx5_1:1,mlx5"},
+	  {.slots = 1, .ports = IB(0, HDR)}}},
+	{"NCCL_IB_HCA: all but",
+	 "nccl",
+	 25,
+	 "1 x 200 Gbit/s",
+	 {{.slots = 1, .ports = IB(0, HDR) ";" IB(1, HDR), .ib_hca = "^=mlx5_1"},
+	  {.slots = 1, .ports = IB(0, HDR)}}},
+	{"NCCL_IB_HCA: none is left",
+	 "nccl",
+	 1.25,
+	 "10 Gbit/s Ethernet (eth0)",
+	 {{.slots = 1, .mbit = 10000, .ports = IB(0, HDR), .ib_hca = "rocep"},
+	  {.slots = 1, .mbit = 10000, .ports = IB(0, HDR)}}},
 	{"a port that is down does not count",
 	 "nccl",
 	 1.25,
@@ -273,6 +320,12 @@ static struct facts facts_of(const struct host_row *row, size_t index)
 			      .interface_mbit = row->mbit};
 }
 
+static void set_gids(struct facts *facts, const char *gids, struct arena *arena)
+{
+	facts->more = ARENA_ARRAY(arena, fact_row_count, const char *);
+	facts->more[fact_row("roce_gids")] = gids;
+}
+
 static void load(struct scratch *s, struct catalog *catalog)
 {
 	struct error err = {0};
@@ -295,8 +348,10 @@ static void test_rows(void **state)
 
 		for (; count < 3 && rows[i].hosts[count].slots; count++) {
 			facts[count] = facts_of(&rows[i].hosts[count], count);
-			hosts[count] = (struct expectation_host){&facts[count],
-								 rows[i].hosts[count].slots, 1};
+			set_gids(&facts[count], rows[i].hosts[count].gids, &s->arena);
+			hosts[count] =
+				(struct expectation_host){&facts[count], rows[i].hosts[count].slots,
+							  1, rows[i].hosts[count].ib_hca};
 		}
 		expectation_find(&catalog, rows[i].backend, "all_reduce", hosts, count, &s->arena,
 				 &expected);
@@ -318,7 +373,7 @@ static void test_no_links_in_the_catalog(void **state)
 	struct scratch *s = *state;
 	struct catalog catalog = {0};
 	struct facts facts = facts_of(&(struct host_row){.gpus = TWICE(H100)}, 0);
-	struct expectation_host host = {&facts, 2, 0};
+	struct expectation_host host = {&facts, 2, 0, NULL};
 	struct report_expected expected;
 
 	expectation_find(&catalog, "nccl", "all_reduce", &host, 1, &s->arena, &expected);
@@ -381,13 +436,13 @@ static void test_judge(void **state)
 	struct catalog catalog;
 
 	load(s, &catalog);
-	expectation_judge(&catalog, facts, 3, &s->arena, &report);
+	expectation_judge(&catalog, facts, 3, NULL, &s->arena, &report);
 	assert_true(report.expected.busbw == 1.25); /* n3 takes no part */
 	assert_true(report.expected.percent == 80);
-	expectation_judge(&catalog, facts, 0, &s->arena, &report);
+	expectation_judge(&catalog, facts, 0, NULL, &s->arena, &report);
 	assert_true(report.expected.percent == 80); /* said once */
 	report.expected = (struct report_expected){0};
-	expectation_judge(&catalog, facts, 1, &s->arena, &report);
+	expectation_judge(&catalog, facts, 1, NULL, &s->arena, &report);
 	assert_has(report.expected.because, "no facts of the host n2");
 }
 
@@ -426,7 +481,7 @@ static void test_collectives(void **state)
 					.rank_count = 5,
 					.ranks = ranks};
 
-		expectation_judge(&catalog, facts, 3, &s->arena, &report);
+		expectation_judge(&catalog, facts, 3, NULL, &s->arena, &report);
 		if (fabs(report.expected.busbw - cases[i].busbw) > 1e-6)
 			fail_msg("%s, %s: %g, not %g", cases[i].collective, cases[i].backend,
 				 report.expected.busbw, cases[i].busbw);

@@ -6,6 +6,7 @@
 #include "images/worker/bench/blame.c"
 #define by_value judge_by_value
 #include "images/worker/bench/judge.c"
+#include "images/worker/bench/schedule.c"
 
 #define WORLD 8
 
@@ -46,7 +47,7 @@ static void run_machine(const struct machine *machine, int world, struct heat *h
 	double seconds = 0;
 
 	memset(heat, 0, sizeof(*heat));
-	judge_init(heat, world, calloc((size_t)world, sizeof(int)), 1 << 20);
+	judge_init(heat, world, calloc((size_t)world, sizeof(int)));
 	do {
 		for (int a = 0; a < world; a++)
 			for (int b = a + 1; b < world; b++)
@@ -175,6 +176,101 @@ static void slow_sweeps_end_with_a_verdict(void **state)
 	sweep_seconds = 0.1;
 }
 
+#define MANY 512
+#define MANY_PER_HOST 8
+#define BARRIER_SECONDS 0.006 /* of 512 processes of two cores; a fleet's are faster */
+
+static double simulated_sweep(const struct schedule *s, int slow, float usec, float *all)
+{
+	double seconds = 0;
+	struct turn turn;
+
+	for (int round = 0; round < schedule_rounds(s); round++) {
+		struct schedule view = *s;
+		float most = 0;
+
+		for (int index = 0; index < MANY / 2; index++) {
+			int a, b;
+			float took;
+
+			pair_of(s, round, index, &a, &b);
+			took = usec * (a / MANY_PER_HOST == b / MANY_PER_HOST ? 0.25F : 1) *
+			       (a == slow || b == slow ? 2 : 1) * (1 + (float)uniform() / 10);
+			all[a * MANY + b] = all[b * MANY + a] = took;
+			most = took > most ? took : most;
+		}
+		seconds += schedule_round(&view, round, &turn) *
+			   (BARRIER_SECONDS + 3 * (double)most / 1e6);
+	}
+	return seconds;
+}
+
+/* How long --find-slow takes among 512 ranks on machines of @per ranks and @cores cores, whose exchanges take @usec. */
+static double many_ranks_take(int per, int own_cores, int slow, float usec, struct heat *heat)
+{
+	struct member *members = calloc(MANY, sizeof(*members));
+	const struct group group = {.world = MANY, .members = members};
+	float *all = calloc((size_t)MANY * MANY, sizeof(*all));
+	int cores[MANY], *host = calloc(MANY, sizeof(int));
+	struct schedule schedule = {0};
+	double warm_up, seconds = 0;
+
+	for (int rank = 0; rank < MANY; rank++) {
+		snprintf(members[rank].kernel, sizeof(members[rank].kernel), "%d", rank / per);
+		host[rank] = rank / MANY_PER_HOST;
+		cores[rank] = own_cores;
+	}
+	schedule_init(&schedule, &group, cores);
+	memset(heat, 0, sizeof(*heat));
+	judge_init(heat, MANY, host);
+	warm_up = simulated_sweep(&schedule, slow, usec, all);
+	do {
+		seconds += simulated_sweep(&schedule, slow, usec, all);
+		judge_add(heat, all);
+	} while (!judge_enough(heat, seconds));
+	schedule_release(&schedule);
+	free(all);
+	free(members);
+	return warm_up + seconds;
+}
+
+/* The verdict on 512 ranks comes within two minutes: on 64 hosts, and where two of them can run at a time. */
+static void many_ranks_end_within_two_minutes(void **state)
+{
+	struct heat heat;
+	double seconds;
+
+	(void)state;
+	seed = 1;
+	seconds = many_ranks_take(MANY_PER_HOST, 64, 100, 2600, &heat);
+	assert_int_equal(heat.finding_count, 1);
+	assert_int_equal(heat.findings[0].rank, 100);
+	assert_true(seconds < 120 && heat.sweeps >= JUDGE_SWEEPS_SURE);
+	heat_release(&heat);
+	seconds = many_ranks_take(MANY, 2, -1, 100, &heat);
+	assert_int_equal(heat.finding_count, 0);
+	assert_true(seconds < 120 && heat.sweeps >= JUDGE_SWEEPS_LEAST);
+	heat_release(&heat);
+}
+
+/* Pairs exchange as much as a sweep has time for. */
+static void slow_pairs_exchange_less(void **state)
+{
+	float all[16] = {0};
+
+	(void)state;
+	assert_int_equal(schedule_bytes(4, all, 3, MIB, 32 * MIB), 32 * MIB);
+	for (int other = 1; other < 4; other++)
+		all[4 * other] = all[other] =
+			1700; /* 3 exchanges with 3 partners: 32 times that is 490 ms */
+	assert_int_equal(schedule_bytes(4, all, 3, MIB, 32 * MIB), 32 * MIB);
+	all[1] = 5000;
+	assert_int_equal(schedule_bytes(4, all, 3, MIB, 32 * MIB), 16 * MIB);
+	all[1] = 1e6F;
+	assert_int_equal(schedule_bytes(4, all, 3, MIB, 32 * MIB), MIB);
+	assert_int_equal(schedule_bytes(4, all, 3, MIB, MIB), MIB);
+}
+
 /* A machine that gets faster or slower as a whole is nobody's fault. */
 static void all_together_is_no_fault(void **state)
 {
@@ -184,7 +280,7 @@ static void all_together_is_no_fault(void **state)
 
 	(void)state;
 	memset(&heat, 0, sizeof(heat));
-	judge_init(&heat, WORLD, calloc(WORLD, sizeof(int)), 1 << 20);
+	judge_init(&heat, WORLD, calloc(WORLD, sizeof(int)));
 	for (int sweep = 0; sweep < 60; sweep++) {
 		for (int i = 0; i < WORLD * WORLD; i++)
 			all[i] = i % (WORLD + 1) == 0 ? 0 : sweep / 10 % 2 ? 400 : 100;
@@ -203,6 +299,8 @@ int main(void)
 		cmocka_unit_test(a_fault_is_named_on_a_busy_machine),
 		cmocka_unit_test(a_fault_is_named_among_strokes_of_luck),
 		cmocka_unit_test(slow_sweeps_end_with_a_verdict),
+		cmocka_unit_test(many_ranks_end_within_two_minutes),
+		cmocka_unit_test(slow_pairs_exchange_less),
 		cmocka_unit_test(all_together_is_no_fault),
 	};
 
