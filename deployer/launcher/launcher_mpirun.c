@@ -59,8 +59,7 @@ static int mpirun_tasks(const struct job_plan *plan, const struct job_host *host
 	words_add_all(&words, WORDS("sh", "-c", mpirun_script, "mpirun", "-np"));
 	words_addf(&words, "%d", plan->world);
 	words_add_all(&words, WORDS("--host", job_host_list(plan)));
-	job_add_rank_words(plan, host, NULL, &words);
-	words_add_all(&words, plan->options->command);
+	mpirun_add_rank_words(plan, host, &words);
 	mpirun_add_env(plan, &env);
 	job_tasks_add(tasks,
 		      &(struct job_task){.label = "t0", .words = words.list, .env = env.list});
