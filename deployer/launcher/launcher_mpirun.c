@@ -66,6 +66,8 @@ static int mpirun_tasks(const struct job_plan *plan, const struct job_host *host
 	return 0;
 }
 
+static const char *const mpirun_starters[] = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", NULL};
+
 const struct launcher launcher_mpirun = {
 	.name = "mpirun",
 	.help = "mpirun of Open MPI or MPICH",
@@ -77,6 +79,7 @@ const struct launcher launcher_mpirun = {
 	.ranks_join = true,
 	.spawns = true,
 	.trains = "horovod",
+	.starters = mpirun_starters,
 	.place = PLACE_MPI,
 	.node_words = mpirun_node_words,
 };

@@ -559,6 +559,40 @@ static void test_auto(void **state)
 	assert_has(err.text, "mpirun");
 }
 
+/* Commands that start ranks themselves: each rank would do so. */
+static void test_starters(void **state)
+{
+	static const struct {
+		const char *launcher, *command[8], *expected; /* NULL: it may begin */
+	} cases[] = {
+		{"auto", {"mpirun", "-n", "2", "./prog", "a b"},
+		 "ringup run --launcher mpirun -n 2 -- ./prog 'a b'"},
+		{"auto", {"/usr/bin/mpiexec", "./prog"}, "ringup run -n N -- ./prog"},
+		{"mpirun", {"mpirun", "-np", "4", "--bind-to", "none", "./prog"}, "-n 4 -- CMD"},
+		{"auto", {"horovodrun", "-np", "4", "python3", "x.py"},
+		 "ringup run --launcher horovodrun -n 4 -- python3 x.py"},
+		{"auto", {"mpirun"}, "-n N -- CMD"},
+		{"auto", {"mpirun", "-n"}, "-n N -- CMD"},
+		{"env", {"mpirun", "-n", "2", "./prog"}, NULL},
+		{"horovodrun", {"mpirun", "./prog"}, NULL},
+		{"auto", {"./mpirunner"}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct launcher_wish wish = {.command = cases[i].command};
+		const struct launcher *launcher;
+		struct error err = {0};
+
+		if (cases[i].expected)
+			assert_fails(launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err),
+				     ERROR_USAGE, cases[i].expected);
+		else
+			assert_fine(
+				launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err));
+	}
+}
+
 static struct job_event event_of(struct scratch *s, const char *line)
 {
 	struct job_event event;
@@ -689,6 +723,7 @@ int main(void)
 		FLEET_TEST(test_roles),
 		FLEET_TEST(test_no_roles),
 		FLEET_TEST(test_auto),
+		FLEET_TEST(test_starters),
 		FLEET_TEST(test_events),
 		FLEET_TEST(test_no_events),
 		FLEET_TEST(test_say),
