@@ -194,6 +194,14 @@ static int lease_refuse_taken(const struct lease_job *job, int wanted, struct er
 				      : "--wait waits for them");
 }
 
+static int lease_refuse_without(const struct lease_job *job, struct error *err)
+{
+	return error_set(
+		err, ERROR_PARTIAL,
+		"--gpus %d: no host of the job has a GPU that it could lease; leave --gpus out, or correct the hosts:%s",
+		job->wish->gpus, lease_story(job));
+}
+
 /* The order in which hosts are told. */
 static size_t lease_first(const struct lease_job *job)
 {
@@ -259,7 +267,7 @@ static void lease_begin_to_wait(struct lease_job *job)
 	log_info("  %-20s%s", "waits for GPUs:", lease_story(job));
 }
 
-/* One round: asks, spreads, takes. *done when the job has its GPUs, or when the hosts have none. */
+/* One round: asks, spreads, takes. *done when the job has its GPUs. */
 static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct error *err)
 {
 	int wanted;
@@ -267,9 +275,8 @@ static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct 
 	fleet_each(job->fleet, lease_list_one, job);
 	if (fleet_result(job->fleet, err) < 0)
 		return -1;
-	*done = lease_none_has_gpus(job);
-	if (*done)
-		return 0;
+	if (lease_none_has_gpus(job))
+		return lease_refuse_without(job, err);
 	wanted = lease_count_room(job);
 	if (!wanted || wanted > lease_sum(job->total, job->fleet->count))
 		return lease_refuse_size(job, wanted, err);
@@ -352,8 +359,6 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 			fleet_give_job(fleet, wish->id);
 		return -1;
 	}
-	if (lease_none_has_gpus(&job))
-		return 0;
 	lease_keep(&job, leases);
 	lease_say_scope(&job);
 	if (*job.ticket)

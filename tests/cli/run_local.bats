@@ -88,3 +88,18 @@ kernel_says() {
 	apart ringup run --local -H gpu01 -- true
 	says 2 "--local does not go with --host"
 }
+
+# lists_gpus: a stand-in for nvidia-smi that prints what stdin says for -L.
+lists_gpus() {
+	mkdir -p bin
+	cat >gpus
+	printf '#!/bin/sh\n[ "$1" != -L ] || cat "%s/gpus"\n' "$PWD" >bin/nvidia-smi
+	chmod 755 bin/nvidia-smi
+}
+
+@test "--gpus where there is no GPU: refused, and the host is named" {
+	lists_gpus </dev/null
+	PATH=$PWD/bin:$PATH apart ringup run --local --gpus 3 -n 2 -- touch began
+	says 4 "--gpus 3: no host" "localhost: nvidia-smi lists no GPU"
+	[ ! -e began ]
+}
