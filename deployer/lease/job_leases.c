@@ -24,6 +24,7 @@ struct lease_job {
 	int *total, *room, *ranks;    /* the same, in ranks */
 	char ticket[24];
 	bool has_tickets;
+	bool has_warned;
 	size_t first; /* the member that was told first */
 };
 
@@ -202,6 +203,37 @@ static int lease_refuse_without(const struct lease_job *job, struct error *err)
 		job->wish->gpus, lease_story(job));
 }
 
+/*
+ * A host that gets no ranks since its GPUs are broken, or since it has none where the cluster file does not say so. Without -n
+ * a broken one is missed, as `up` fails it; with -n the others do.
+ */
+static int lease_check_host(const struct lease_job *job, struct member *m, struct error *err)
+{
+	const struct lease_answer *answer = &job->answers[m->index];
+
+	if (!*answer->none || strcmp(member_lease_among(m), "-") == 0)
+		return 0;
+	if (answer->is_broken && !job->wish->ranks)
+		return error_set(
+			err, ERROR_PARTIAL,
+			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), name the others by --hosts, or say by -n how many ranks they are to have",
+			m->host->name, answer->none);
+	if (!job->has_warned)
+		log_warn("%s gets no rank of --gpus %d: %s%s", m->host->name, job->wish->gpus,
+			 answer->none,
+			 answer->is_broken ? "" : "; gpus: none says that this is right");
+	return 0;
+}
+
+static int lease_check_hosts(struct lease_job *job, struct error *err)
+{
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (lease_check_host(job, &job->fleet->members[i], err) < 0)
+			return -1;
+	job->has_warned = true;
+	return 0;
+}
+
 /* The order in which hosts are told. */
 static size_t lease_first(const struct lease_job *job)
 {
@@ -277,6 +309,8 @@ static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct 
 		return -1;
 	if (lease_none_has_gpus(job))
 		return lease_refuse_without(job, err);
+	if (lease_check_hosts(job, err) < 0)
+		return -1;
 	wanted = lease_count_room(job);
 	if (!wanted || wanted > lease_sum(job->total, job->fleet->count))
 		return lease_refuse_size(job, wanted, err);

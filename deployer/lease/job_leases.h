@@ -30,7 +30,8 @@ struct job_leases {
 };
 
 /*
- * Leases GPUs for the job. ERROR_PARTIAL when no host has any, ERROR_USAGE when the hosts never have so many, ERROR_FAILED
+ * Leases GPUs for the job. ERROR_PARTIAL when no host has any, or one's are broken and
+ * `ranks` is 0; ERROR_USAGE when the hosts never have so many, ERROR_FAILED
  * when they are taken: the text says why, or by whom. Members stay open. Everything lives in the arena.
  */
 int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, struct arena *arena,
