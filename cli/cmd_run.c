@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_lease.h"
@@ -14,6 +15,7 @@
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/term.h"
+#include "deployer/container/gpus.h"
 #include "deployer/job/console/input.h"
 #include "deployer/job/console/keyboard.h"
 #include "deployer/job/run.h"
@@ -225,6 +227,50 @@ static void run_in_synced(struct job *job)
 						       job->wish.workdir, job->stages->arena);
 }
 
+/*
+ * Takes what the last probe said of the hosts, since a dry run asks nobody, and says what the numbers of ranks rest on.
+ */
+static int dry_run_facts(struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+	struct stages *s = job->stages;
+	struct words unknown = WORDS_INIT(s->arena);
+	size_t has, most = 0;
+	struct gpu_wish wish;
+	struct fleet seen;
+
+	if (stage_read_facts(s, &seen, err) < 0)
+		return -1;
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		struct member *m = &s->fleet.members[i];
+
+		for (size_t k = 0; k < seen.count; k++)
+			if (strcmp(seen.members[k].facts.host, m->host->name) == 0)
+				m->facts = seen.members[k].facts;
+		if (m->facts.gpus) {
+			member_gpu_wish(m, &wish);
+			has = gpu_wish_count(&wish, &m->facts);
+			most = has > most ? has : most;
+		} else if (o->gpus || (!o->per_host && !m->host->slots)) {
+			words_add(&unknown, m->host->name);
+		}
+	}
+	if (unknown.count)
+		log_warn(
+			"%zu of %zu hosts have no facts on file (%s%s): how many ranks they take is not known, and one stands for it; 'ringup probe' asks them",
+			unknown.count, s->fleet.count, unknown.list[0],
+			unknown.count > 1 ? " ..." : "");
+	else if (o->gpus && most < (size_t)o->gpus)
+		return error_set(
+			err, most ? ERROR_USAGE : ERROR_PARTIAL,
+			"--gpus %d: by the last probe no host gives the job more than %zu GPUs",
+			o->gpus, most);
+	if (o->gpus)
+		log_warn(
+			"the leases choose hosts and GPUs when the job starts, so these may be others, and fewer where somebody has some");
+	return 0;
+}
+
 /* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
 static int dry_run(struct job *job, struct error *err)
 {
@@ -234,7 +280,8 @@ static int dry_run(struct job *job, struct error *err)
 	cJSON *shown = NULL;
 
 	job->wish.name = job->options->name ? job->options->name : "job";
-	if (job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
+	if (dry_run_facts(job, err) < 0 ||
+	    job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
 		return -1;
 	run_in_synced(job);
 	cJSON_AddStringToObject(json, "launcher", job->wish.launcher->name);

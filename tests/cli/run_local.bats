@@ -103,3 +103,25 @@ lists_gpus() {
 	says 4 "--gpus 3: no host" "localhost: nvidia-smi lists no GPU"
 	[ ! -e began ]
 }
+
+@test "--dry-run counts the GPUs of the last probe, and says what it does not know" {
+	local gpu="NVIDIA H100 80GB HBM3"
+	cat >cluster.yaml <<-'END'
+		hosts: [gpu01, gpu02]
+		container: {engine: none}
+	END
+	apart ringup --json run --dry-run -- true
+	says 0 "2 of 2 hosts have no facts on file (gpu01 ...)" "ringup probe"
+	mkdir -p .ringup
+	printf '{"schema": 1, "hosts": [{"host": "gpu01", "gpus": "%s"}, {"host": "gpu02", "gpus": "%s"}]}' \
+		"$gpu;$gpu;$gpu;$gpu" "$gpu;$gpu" >.ringup/facts.json
+	[ "$(ringup --json run --dry-run -- true 2>err | jq .ranks)" = 6 ]
+	! grep warning err
+	[ "$(ringup --json run --dry-run --gpus 2 -- true | jq .ranks)" = 3 ]
+	ringup run --dry-run --gpus 2 --launcher mpirun -- true 2>err | grep -F "mpirun -np 3 --host gpu01:2,gpu02:1 "
+	[ "$(ringup --json run --dry-run --gpus 3 -- true | jq .ranks)" = 1 ]
+	grep -F "the leases choose hosts and GPUs when the job starts" err
+	sed -i 's/"gpus": "[^"]*"/"gpus": ""/g' .ringup/facts.json
+	apart ringup run --dry-run --gpus 2 -- true
+	says 4 "by the last probe no host gives the job more than 0 GPUs"
+}
