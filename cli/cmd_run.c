@@ -13,6 +13,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/proc.h"
 #include "core/quote.h"
 #include "core/term.h"
 #include "deployer/container/gpus.h"
@@ -35,16 +36,16 @@ struct options {
 static const struct opt options[] = {
 	{0, "launcher", "NAME", "how ranks are started: auto, or one of the launchers above",
 	 OPT_TEXT, offsetof(struct options, launcher)},
-	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
+	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_COUNT,
 	 offsetof(struct options, ranks)},
-	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
+	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_COUNT,
 	 offsetof(struct options, per_host)},
 	{0, "roles", "ROLE=N,...", "roles of ranks 0, 1 ...: chief=1,worker=2,ps=1 (TensorFlow)",
 	 OPT_TEXT, offsetof(struct options, roles)},
 	{'H', "hosts", "SET", "use these hosts only: node[01-08],login; may be given again",
 	 OPT_LIST, offsetof(struct options, hosts)},
 	{0, "gpus", "N", "GPUs of its own for each rank (default: each sees all of its host)",
-	 OPT_INT, offsetof(struct options, gpus)},
+	 OPT_COUNT, offsetof(struct options, gpus)},
 	{0, "wait", NULL, "wait in line until the GPUs of --gpus are free", OPT_FLAG,
 	 offsetof(struct options, wait)},
 	{0, "spread", NULL, "spread the ranks of --gpus over many hosts instead of few", OPT_FLAG,
@@ -58,14 +59,14 @@ static const struct opt options[] = {
 	 offsetof(struct options, sync)},
 	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
 	 offsetof(struct options, name)},
-	{0, "limit", "S", "seconds that the job may take", OPT_INT,
+	{0, "limit", "S", "seconds that the job may take", OPT_COUNT,
 	 offsetof(struct options, timeout_s)},
 	{0, "hang-timeout", "S",
-	 "end the job when no rank prints for S seconds; stacks.txt then says why", OPT_INT,
+	 "end the job when no rank prints for S seconds; stacks.txt then says why", OPT_COUNT,
 	 offsetof(struct options, hang_timeout_s)},
 	{0, "retries", "N", "start a failed job again, N times at most", OPT_INT,
 	 offsetof(struct options, retries)},
-	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
+	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_COUNT,
 	 offsetof(struct options, start_timeout_s)},
 	{0, "mixed-versions", NULL, "hosts may have different versions of torch, MPI and so on",
 	 OPT_FLAG, offsetof(struct options, mixed_versions)},
@@ -73,7 +74,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, local)},
 	{0, "on", "ENGINE", "as a job of a scheduler: @{schedulers}", OPT_TEXT,
 	 offsetof(struct options, on)},
-	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
+	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_COUNT,
 	 offsetof(struct options, nodes)},
 	{0, "kind", "KIND", "with --on: what it becomes there, of 'ringup help export'", OPT_TEXT,
 	 offsetof(struct options, kind)},
@@ -149,6 +150,28 @@ static int check_env(const struct words *env, struct error *err)
 			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
 					 env->list[i]);
 	return 0;
+}
+
+/* What a person most likely means otherwise than ringup takes it. */
+static void run_hint(const struct stages *s, const struct options *o, const char *const *arguments)
+{
+	struct words names = WORDS_INIT(s->arena);
+	const char *near;
+
+	if (s->ctx->timeout_s && !o->timeout_s)
+		log_warn(
+			"--timeout %d is how long ringup waits for a host's connection; --limit S limits the job",
+			s->ctx->timeout_s);
+	for (size_t i = 0; i < s->cluster.job_count; i++)
+		words_add(&names, s->cluster.jobs[i].name);
+	if (arguments[1] || cluster_job(&s->cluster, arguments[0]) || strchr(arguments[0], '/') ||
+	    proc_exists(arguments[0]))
+		return;
+	near = nearest_word(arguments[0], words_list(&names));
+	if (near)
+		log_warn(
+			"there is no job '%s' in %s, so it is run as a command; did you mean '%s'?",
+			arguments[0], s->cluster.path, near);
 }
 
 /* The sum of the roles is the number of ranks. */
@@ -604,6 +627,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return -1;
 	if (run_check_on(o, err) < 0)
 		return -1;
+	run_hint(&s, o, arguments);
 	arguments = take_job(&s, o, arguments);
 	if (o->on)
 		return run_on_scheduler(&job, arguments, err);

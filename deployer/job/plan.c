@@ -120,7 +120,7 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 		kept++;
 	}
 	plan->host_count = kept;
-	if (plan->options->input && plan->options->input_rank >= plan->world)
+	if (plan->options->input_rank && plan->options->input_rank >= plan->world)
 		return error_set(err, ERROR_USAGE,
 				 "--stdin %d: there is no such rank; the job has the ranks 0 to %d",
 				 plan->options->input_rank, plan->world - 1);

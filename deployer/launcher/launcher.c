@@ -116,9 +116,8 @@ static int launcher_check_command(const struct launcher *chosen, bool is_auto,
 			*command);
 		error_advise(err, "ringup run --launcher %s -n %s -- %s", (*l)->name, ranks,
 			     line.length ? line.text : "CMD");
-		return error_advise(err,
-				    "ringup run -n %s -- %s, where the program needs no %s", ranks,
-				    line.length ? line.text : "CMD", (*l)->name);
+		return error_advise(err, "ringup run -n %s -- %s, where the program needs no %s",
+				    ranks, line.length ? line.text : "CMD", (*l)->name);
 	}
 	return 0;
 }
@@ -139,8 +138,7 @@ int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 	}
 	if (!*launcher)
 		return launcher_unknown(name, true, err);
-	if (wish->command &&
-	    launcher_check_command(*launcher, is_auto, wish->command, err) < 0)
+	if (wish->command && launcher_check_command(*launcher, is_auto, wish->command, err) < 0)
 		return -1;
 	return wish->has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }

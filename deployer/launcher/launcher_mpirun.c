@@ -66,7 +66,8 @@ static int mpirun_tasks(const struct job_plan *plan, const struct job_host *host
 	return 0;
 }
 
-static const char *const mpirun_starters[] = {"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", NULL};
+static const char *const mpirun_starters[] = {"mpirun",	 "mpiexec", "mpiexec.hydra",
+					      "orterun", "prterun", NULL};
 
 const struct launcher launcher_mpirun = {
 	.name = "mpirun",

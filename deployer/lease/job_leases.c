@@ -176,6 +176,12 @@ static int lease_refuse_size(const struct lease_job *job, int wanted, struct err
 		return error_set(
 			err, ERROR_FAILED,
 			"the containers have no GPUs of this cluster's leases; run 'ringup up', which takes what 'gpus' says");
+	if (!wanted)
+		return error_set(
+			err, ERROR_USAGE,
+			"--gpus %d is more than any host has for one rank; GPUs that the cluster may use: %s%s",
+			job->wish->gpus, has.text,
+			job->fleet->count > LEASE_HOSTS_SHOWN ? " ..." : "");
 	return error_set(
 		err, ERROR_USAGE,
 		"%d ranks with %d GPUs each are more than the hosts have room for (%lld ranks); GPUs that the cluster may use: %s%s; correct --gpus, -n, --ppn or 'slots'",

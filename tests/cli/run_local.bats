@@ -125,3 +125,26 @@ lists_gpus() {
 	apart ringup run --dry-run --gpus 2 -- true
 	says 4 "by the last probe no host gives the job more than 0 GPUs"
 }
+
+@test "numbers that cannot be, a rank that is not there, and words that mean something else" {
+	local option
+	cat >cluster.yaml <<-'END'
+		hosts: [gpu01]
+		container: {engine: none}
+		jobs: {train: {command: [true]}}
+	END
+	for option in --ranks --ppn --gpus --limit --hang-timeout --start-limit; do
+		apart ringup run --local "$option" 0 -- true
+		says 2 "$option takes 1 or more, not '0'"
+	done
+	apart ringup run --local -n 2 --stdin 9 -- true </dev/null
+	says 2 "--stdin 9: there is no such rank"
+	lists_gpus <<<"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aec43e33-51fd-c96e-0440-2de53ee9eb72)"
+	PATH=$PWD/bin:$PATH apart ringup run --local --gpus 5 -- true
+	says 2 "--gpus 5 is more than any host has for one rank" "localhost 1"
+	apart ringup --timeout 4 run --local -n 1 tran
+	says 127 "there is no job 'tran'" "did you mean 'train'?" "--limit S limits the job"
+	apart ringup run --local -n 1 true
+	says 0
+	! grep -F "did you mean" ../err
+}

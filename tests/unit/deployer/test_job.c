@@ -338,8 +338,8 @@ static void test_gpus_of_bare_hosts(void **state)
 }
 
 /* What a launcher starts on one host: a line per task, its environment first. */
-static const char *tasks_with(struct scratch *s, const char *yaml, const char *launcher, size_t host,
-			      int gpus)
+static const char *tasks_with(struct scratch *s, const char *yaml, const char *launcher,
+			      size_t host, int gpus)
 {
 	struct job_options options = {.per_host = 2, .gpus = gpus};
 	struct job_plan *plan = make_plan(s, yaml, &options);
@@ -392,11 +392,13 @@ static void test_own_gpus(void **state)
 		struct proc_result result;
 		struct error err = {0};
 
-		options.command = WORDS("sh", "-c", "echo \"$CUDA_VISIBLE_DEVICES $1\"", "x", "b  c");
+		options.command =
+			WORDS("sh", "-c", "echo \"$CUDA_VISIBLE_DEVICES $1\"", "x", "b  c");
 		mpirun_add_rank_words(plan, &plan->hosts[0], &all);
 		for (rank = all.list; strcmp(*rank, "--") != 0;)
 			rank++;
-		words_add_all(&words, WORDS("env", "-u", "OMPI_COMM_WORLD_LOCAL_RANK", cases[i].place));
+		words_add_all(&words,
+			      WORDS("env", "-u", "OMPI_COMM_WORLD_LOCAL_RANK", cases[i].place));
 		words_addf(&words, "CUDA_VISIBLE_DEVICES=%s", cases[i].given);
 		words_add_all(&words, rank + 1);
 		assert_fine(proc_run(&(struct proc){.words = words.list}, &result, &err));
@@ -565,11 +567,13 @@ static void test_starters(void **state)
 	static const struct {
 		const char *launcher, *command[8], *expected; /* NULL: it may begin */
 	} cases[] = {
-		{"auto", {"mpirun", "-n", "2", "./prog", "a b"},
+		{"auto",
+		 {"mpirun", "-n", "2", "./prog", "a b"},
 		 "ringup run --launcher mpirun -n 2 -- ./prog 'a b'"},
 		{"auto", {"/usr/bin/mpiexec", "./prog"}, "ringup run -n N -- ./prog"},
 		{"mpirun", {"mpirun", "-np", "4", "--bind-to", "none", "./prog"}, "-n 4 -- CMD"},
-		{"auto", {"horovodrun", "-np", "4", "python3", "x.py"},
+		{"auto",
+		 {"horovodrun", "-np", "4", "python3", "x.py"},
 		 "ringup run --launcher horovodrun -n 4 -- python3 x.py"},
 		{"auto", {"mpirun"}, "-n N -- CMD"},
 		{"auto", {"mpirun", "-n"}, "-n N -- CMD"},
@@ -585,8 +589,9 @@ static void test_starters(void **state)
 		struct error err = {0};
 
 		if (cases[i].expected)
-			assert_fails(launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err),
-				     ERROR_USAGE, cases[i].expected);
+			assert_fails(
+				launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err),
+				ERROR_USAGE, cases[i].expected);
 		else
 			assert_fine(
 				launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err));
