@@ -362,12 +362,6 @@ static const char *tasks_of(struct scratch *s, const char *yaml, const char *lau
 	return tasks_with(s, yaml, launcher, host, 1);
 }
 
-static const char *tasks_without_gpus(struct scratch *s, const char *yaml, const char *launcher,
-				      size_t host)
-{
-	return tasks_with(s, yaml, launcher, host, 0);
-}
-
 /* The words that mpirun starts as a rank, run: what the rank sees of the GPUs that its host was given. */
 static void test_own_gpus(void **state)
 {
@@ -422,11 +416,11 @@ static void test_tasks(void **state)
 	assert_has(tasks_of(*state, HOSTS, "horovodrun", 0),
 		   "; exec \"$@\" rank 1 python3 train.py\n");
 	assert_string_equal(
-		tasks_without_gpus(*state, HOSTS, "mpirun", 0),
+		tasks_with(*state, HOSTS, "mpirun", 0, 0),
 		"t0: OMPI_MCA_rmaps_base_mapping_policy=slot PRTE_MCA_rmaps_default_mapping_policy=slot OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_plm_rsh_no_tree_spawn=1 PRTE_MCA_plm_ssh_no_tree_spawn=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma HYDRA_LAUNCHER=ssh OMPI_MCA_btl_tcp_if_include=10.0.0.0/24 OMPI_MCA_oob_tcp_if_include=10.0.0.0/24 PRTE_MCA_prte_if_include=10.0.0.0/24 HYDRA_IFACE=eth0 sh -c case $(mpirun --version 2>&1) in *'Open MPI'*) set -- --allow-run-as-root \"$@\" ;; esac\nexec mpirun \"$@\" mpirun -np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 ringup-job rank --id f00d -- python3 train.py\n");
 	assert_string_equal(tasks_of(*state, HOSTS, "mpirun", 1), "");
 	assert_has(
-		tasks_without_gpus(*state, HOSTS, "horovodrun", 0),
+		tasks_with(*state, HOSTS, "horovodrun", 0, 0),
 		" HYDRA_IFACE=eth0 horovodrun -np 6 -H 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --disable-cache --network-interfaces eth0 ringup-job rank --id f00d -- python3 train.py\n");
 	assert_string_equal(tasks_of(*state, HOSTS, "horovodrun", 2), "");
 	assert_has(tasks_of(*state, HOSTS, "horovodrun-gloo", 0),
@@ -561,43 +555,6 @@ static void test_auto(void **state)
 	assert_has(err.text, "mpirun");
 }
 
-/* Commands that start ranks themselves: each rank would do so. */
-static void test_starters(void **state)
-{
-	static const struct {
-		const char *launcher, *command[8], *expected; /* NULL: it may begin */
-	} cases[] = {
-		{"auto",
-		 {"mpirun", "-n", "2", "./prog", "a b"},
-		 "ringup run --launcher mpirun -n 2 -- ./prog 'a b'"},
-		{"auto", {"/usr/bin/mpiexec", "./prog"}, "ringup run -n N -- ./prog"},
-		{"mpirun", {"mpirun", "-np", "4", "--bind-to", "none", "./prog"}, "-n 4 -- CMD"},
-		{"auto",
-		 {"horovodrun", "-np", "4", "python3", "x.py"},
-		 "ringup run --launcher horovodrun -n 4 -- python3 x.py"},
-		{"auto", {"mpirun"}, "-n N -- CMD"},
-		{"auto", {"mpirun", "-n"}, "-n N -- CMD"},
-		{"env", {"mpirun", "-n", "2", "./prog"}, NULL},
-		{"horovodrun", {"mpirun", "./prog"}, NULL},
-		{"auto", {"./mpirunner"}, NULL},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		const struct launcher_wish wish = {.command = cases[i].command};
-		const struct launcher *launcher;
-		struct error err = {0};
-
-		if (cases[i].expected)
-			assert_fails(
-				launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err),
-				ERROR_USAGE, cases[i].expected);
-		else
-			assert_fine(
-				launcher_find_for_job(cases[i].launcher, &wish, &launcher, &err));
-	}
-}
-
 static struct job_event event_of(struct scratch *s, const char *line)
 {
 	struct job_event event;
@@ -728,7 +685,6 @@ int main(void)
 		FLEET_TEST(test_roles),
 		FLEET_TEST(test_no_roles),
 		FLEET_TEST(test_auto),
-		FLEET_TEST(test_starters),
 		FLEET_TEST(test_events),
 		FLEET_TEST(test_no_events),
 		FLEET_TEST(test_say),
