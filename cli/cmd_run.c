@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_lease.h"
@@ -12,8 +13,10 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/proc.h"
 #include "core/quote.h"
 #include "core/term.h"
+#include "deployer/container/gpus.h"
 #include "deployer/job/console/input.h"
 #include "deployer/job/console/keyboard.h"
 #include "deployer/job/run.h"
@@ -33,16 +36,16 @@ struct options {
 static const struct opt options[] = {
 	{0, "launcher", "NAME", "how ranks are started: auto, or one of the launchers above",
 	 OPT_TEXT, offsetof(struct options, launcher)},
-	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_INT,
+	{'n', "ranks", "N", "ranks in all (default: as many as the hosts have slots)", OPT_COUNT,
 	 offsetof(struct options, ranks)},
-	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_INT,
+	{0, "ppn", "N", "ranks per host (default: its slots, or one per GPU)", OPT_COUNT,
 	 offsetof(struct options, per_host)},
 	{0, "roles", "ROLE=N,...", "roles of ranks 0, 1 ...: chief=1,worker=2,ps=1 (TensorFlow)",
 	 OPT_TEXT, offsetof(struct options, roles)},
 	{'H', "hosts", "SET", "use these hosts only: node[01-08],login; may be given again",
 	 OPT_LIST, offsetof(struct options, hosts)},
 	{0, "gpus", "N", "GPUs of its own for each rank (default: each sees all of its host)",
-	 OPT_INT, offsetof(struct options, gpus)},
+	 OPT_COUNT, offsetof(struct options, gpus)},
 	{0, "wait", NULL, "wait in line until the GPUs of --gpus are free", OPT_FLAG,
 	 offsetof(struct options, wait)},
 	{0, "spread", NULL, "spread the ranks of --gpus over many hosts instead of few", OPT_FLAG,
@@ -56,14 +59,14 @@ static const struct opt options[] = {
 	 offsetof(struct options, sync)},
 	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
 	 offsetof(struct options, name)},
-	{0, "limit", "S", "seconds that the job may take", OPT_INT,
+	{0, "limit", "S", "seconds that the job may take", OPT_COUNT,
 	 offsetof(struct options, timeout_s)},
 	{0, "hang-timeout", "S",
-	 "end the job when no rank prints for S seconds; stacks.txt then says why", OPT_INT,
+	 "end the job when no rank prints for S seconds; stacks.txt then says why", OPT_COUNT,
 	 offsetof(struct options, hang_timeout_s)},
 	{0, "retries", "N", "start a failed job again, N times at most", OPT_INT,
 	 offsetof(struct options, retries)},
-	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_INT,
+	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_COUNT,
 	 offsetof(struct options, start_timeout_s)},
 	{0, "mixed-versions", NULL, "hosts may have different versions of torch, MPI and so on",
 	 OPT_FLAG, offsetof(struct options, mixed_versions)},
@@ -71,7 +74,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, local)},
 	{0, "on", "ENGINE", "as a job of a scheduler: @{schedulers}", OPT_TEXT,
 	 offsetof(struct options, on)},
-	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
+	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_COUNT,
 	 offsetof(struct options, nodes)},
 	{0, "kind", "KIND", "with --on: what it becomes there, of 'ringup help export'", OPT_TEXT,
 	 offsetof(struct options, kind)},
@@ -147,6 +150,28 @@ static int check_env(const struct words *env, struct error *err)
 			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
 					 env->list[i]);
 	return 0;
+}
+
+/* What a person most likely means otherwise than ringup takes it. */
+static void run_hint(const struct stages *s, const struct options *o, const char *const *arguments)
+{
+	struct words names = WORDS_INIT(s->arena);
+	const char *near;
+
+	if (s->ctx->timeout_s && !o->timeout_s)
+		log_warn(
+			"--timeout %d is how long ringup waits for a host's connection; --limit S limits the job",
+			s->ctx->timeout_s);
+	for (size_t i = 0; i < s->cluster.job_count; i++)
+		words_add(&names, s->cluster.jobs[i].name);
+	if (arguments[1] || cluster_job(&s->cluster, arguments[0]) || strchr(arguments[0], '/') ||
+	    proc_exists(arguments[0]))
+		return;
+	near = nearest_word(arguments[0], words_list(&names));
+	if (near)
+		log_warn(
+			"there is no job '%s' in %s, so it is run as a command; did you mean '%s'?",
+			arguments[0], s->cluster.path, near);
 }
 
 /* The sum of the roles is the number of ranks. */
@@ -225,6 +250,50 @@ static void run_in_synced(struct job *job)
 						       job->wish.workdir, job->stages->arena);
 }
 
+/*
+ * Takes what the last probe said of the hosts, since a dry run asks nobody, and says what the numbers of ranks rest on.
+ */
+static int dry_run_facts(struct job *job, struct error *err)
+{
+	const struct options *o = job->options;
+	struct stages *s = job->stages;
+	struct words unknown = WORDS_INIT(s->arena);
+	size_t has, most = 0;
+	struct gpu_wish wish;
+	struct fleet seen;
+
+	if (stage_read_facts(s, &seen, err) < 0)
+		return -1;
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		struct member *m = &s->fleet.members[i];
+
+		for (size_t k = 0; k < seen.count; k++)
+			if (strcmp(seen.members[k].facts.host, m->host->name) == 0)
+				m->facts = seen.members[k].facts;
+		if (m->facts.gpus) {
+			member_gpu_wish(m, &wish);
+			has = gpu_wish_count(&wish, &m->facts);
+			most = has > most ? has : most;
+		} else if (o->gpus || (!o->per_host && !m->host->slots)) {
+			words_add(&unknown, m->host->name);
+		}
+	}
+	if (unknown.count)
+		log_warn(
+			"%zu of %zu hosts have no facts on file (%s%s): how many ranks they take is not known, and one stands for it; 'ringup probe' asks them",
+			unknown.count, s->fleet.count, unknown.list[0],
+			unknown.count > 1 ? " ..." : "");
+	else if (o->gpus && most < (size_t)o->gpus)
+		return error_set(
+			err, most ? ERROR_USAGE : ERROR_PARTIAL,
+			"--gpus %d: by the last probe no host gives the job more than %zu GPUs",
+			o->gpus, most);
+	if (o->gpus)
+		log_warn(
+			"the leases choose hosts and GPUs when the job starts, so these may be others, and fewer where somebody has some");
+	return 0;
+}
+
 /* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
 static int dry_run(struct job *job, struct error *err)
 {
@@ -234,7 +303,8 @@ static int dry_run(struct job *job, struct error *err)
 	cJSON *shown = NULL;
 
 	job->wish.name = job->options->name ? job->options->name : "job";
-	if (job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
+	if (dry_run_facts(job, err) < 0 ||
+	    job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
 		return -1;
 	run_in_synced(job);
 	cJSON_AddStringToObject(json, "launcher", job->wish.launcher->name);
@@ -557,6 +627,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return -1;
 	if (run_check_on(o, err) < 0)
 		return -1;
+	run_hint(&s, o, arguments);
 	arguments = take_job(&s, o, arguments);
 	if (o->on)
 		return run_on_scheduler(&job, arguments, err);

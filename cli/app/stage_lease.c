@@ -50,8 +50,6 @@ int stage_lease(struct stages *s, struct job_options *wish, bool spread, bool wa
 	lease.id = id;
 	if (fleet_lease_job(&s->fleet, &lease, s->arena, &leases, err) < 0)
 		return -1;
-	if (!leases.devices)
-		return 0;
 	wish->id = id;
 	wish->devices = leases.devices;
 	if (!leases.leaves_out || stage_lease_narrow(s, &leases, err) == 0)

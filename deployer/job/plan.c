@@ -59,6 +59,10 @@ static int job_slots(const struct job_plan *plan, const struct job_host *host)
 		return host->gpus / per_rank;
 	if (plan->options->per_host)
 		return plan->options->per_host;
+	if (host->member->host->slots && plan->options->gpus && host->gpus)
+		return host->gpus / per_rank < host->member->host->slots
+			       ? host->gpus / per_rank
+			       : host->member->host->slots;
 	if (host->member->host->slots)
 		return host->member->host->slots;
 	return host->gpus >= per_rank ? host->gpus / per_rank : 1;
@@ -116,7 +120,7 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 		kept++;
 	}
 	plan->host_count = kept;
-	if (plan->options->input && plan->options->input_rank >= plan->world)
+	if (plan->options->input_rank && plan->options->input_rank >= plan->world)
 		return error_set(err, ERROR_USAGE,
 				 "--stdin %d: there is no such rank; the job has the ranks 0 to %d",
 				 plan->options->input_rank, plan->world - 1);
@@ -146,10 +150,26 @@ int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_o
 int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
 			   struct arena *arena, struct job_plan *plan, struct error *err)
 {
+	size_t kept = 0;
+
 	if (job_plan_init(plan, fleet, options, arena, err) < 0)
 		return -1;
-	for (size_t i = 0; i < fleet->count; i++)
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct facts *facts = &fleet->members[i].facts;
+		struct job_host *host = &plan->hosts[kept];
+		struct gpu_wish wish;
+
 		fleet->members[i].state.folder = "FOLDER";
+		*host = plan->hosts[i];
+		if (facts->gpus) {
+			member_gpu_wish(&fleet->members[i], &wish);
+			host->gpus = (int)gpu_wish_count(&wish, facts);
+			host->cores = facts->cpus > 0 ? facts->cpus : 1;
+		}
+		/* as the leases leave it out */
+		kept += !facts->gpus || host->gpus >= options->gpus;
+	}
+	plan->host_count = kept;
 	return job_plan_ranks(plan, err);
 }
 

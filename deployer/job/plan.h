@@ -110,7 +110,8 @@ int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_o
 		  struct arena *arena, struct error *err);
 
 /*
- * For a dry run: the plan with one slot per host where nothing says more, and without ports;
+ * For a dry run: the plan by the members' facts, where they have some, with one slot per host where nothing says more,
+ * and without ports;
  * FOLDER stands for ringup's folder on a host. Lives in the arena.
  */
 int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,

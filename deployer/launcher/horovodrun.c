@@ -28,8 +28,7 @@ void horovodrun_add_task(const struct job_plan *plan, const struct job_host *hos
 		words_add_all(&words, WORDS("--network-interfaces", host->interface));
 	if (flag)
 		words_add(&words, flag);
-	job_add_rank_words(plan, host, NULL, &words);
-	words_add_all(&words, plan->options->command);
+	mpirun_add_rank_words(plan, host, &words);
 	mpirun_add_env(plan, &env);
 	job_tasks_add(tasks,
 		      &(struct job_task){.label = "t0", .words = words.list, .env = env.list});

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/launcher/launcher.h"
 
+#include "core/quote.h"
 #include "deployer/container/gpus.h"
 #include "deployer/launcher/own_words.h"
 #include "deployer/bringup/operate.h"
@@ -75,6 +76,57 @@ static int launcher_misuse_roles(const struct launcher *launcher, struct error *
 	return -1;
 }
 
+static bool launcher_is_starter(const struct launcher *l, const char *const *command)
+{
+	for (const char *const *name = l->starters; name && *name; name++)
+		if (own_words_begin(command, (const char *const[]){*name, NULL}))
+			return true;
+	return false;
+}
+
+/* Where "-n 4" and the like are all options, what is behind them is the program; NULL: nobody knows. */
+static const char *const *launcher_started(const char *const *command, const char **ranks)
+{
+	static const char *const counts[] = {"-n", "-np", "--n", "--np", "-c"};
+
+	*ranks = "N";
+	for (command++; *command && **command == '-'; command += 2) {
+		bool is_count = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+			is_count = is_count || strcmp(*command, counts[i]) == 0;
+		if (!is_count || !command[1])
+			return NULL;
+		*ranks = command[1];
+	}
+	return *command ? command : NULL;
+}
+
+/* The command starts ranks by itself, and each rank would do so. */
+static int launcher_check_command(const struct launcher *chosen, bool is_auto,
+				  const char *const *command, struct error *err)
+{
+	for (const struct launcher *const *l = launchers; *l; l++) {
+		_cleanup_(str_release) struct str line = STR_INIT;
+		const char *ranks, *const *program;
+
+		if (!launcher_is_starter(*l, command) || (!is_auto && *l != chosen))
+			continue;
+		program = launcher_started(command, &ranks);
+		if (program)
+			quote_words(&line, program);
+		error_set(
+			err, ERROR_USAGE,
+			"each rank would start '%s' again; ringup starts it itself, and its options come from -n, --ppn, --hosts and --gpus",
+			*command);
+		error_advise(err, "ringup run --launcher %s -n %s -- %s", (*l)->name, ranks,
+			     line.length ? line.text : "CMD");
+		return error_advise(err, "ringup run -n %s -- %s, where the program needs no %s",
+				    ranks, line.length ? line.text : "CMD", (*l)->name);
+	}
+	return 0;
+}
+
 int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err)
 {
@@ -91,6 +143,8 @@ int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 	}
 	if (!*launcher)
 		return launcher_unknown(name, true, err);
+	if (wish->command && launcher_check_command(*launcher, is_auto, wish->command, err) < 0)
+		return -1;
 	return wish->has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
@@ -105,7 +159,8 @@ bool launcher_starts_nodes(const char *name)
 bool launcher_has_words(const char *const *command)
 {
 	for (const struct launcher *const *l = launchers; *l; l++)
-		if ((*l)->command && *command && own_words_begin(command, (*l)->command))
+		if (*command && (launcher_is_starter(*l, command) ||
+				 ((*l)->command && own_words_begin(command, (*l)->command))))
 			return true;
 	return false;
 }

@@ -96,6 +96,11 @@ struct launcher {
 	/* And, before that, where the person's command begins with these words; NULL: there are none. */
 	const char *const *command;
 	/*
+	 * Programs that start ranks as this launcher does, and whose own options cannot be taken over. A command that
+	 * begins with one of them would start them again from each rank, so `auto` and this launcher refuse it.
+	 */
+	const char *const *starters;
+	/*
 	 * For `ringup export`: with PLACE_NODE the words that start a node's ranks of a job, with PLACE_MPI
 	 * those of mpirun, for a list of hosts that it is given otherwise; and NAME=VALUE for them.
 	 */
@@ -120,7 +125,10 @@ struct launcher_wish {
 	bool has_roles;		    /* the launcher must know roles */
 };
 
-/* The same for jobs. For "auto" the command decides, or else the stack, or else the rank. */
+/*
+ * The same for jobs. For "auto" the command decides, or else the stack, or else the rank. ERROR_USAGE also for a command
+ * that begins with one of a launcher's `starters`.
+ */
 int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 			  const struct launcher **launcher, struct error *err);
 

@@ -11,6 +11,8 @@ static int horovodrun_tasks(const struct job_plan *plan, const struct job_host *
 	return 0;
 }
 
+static const char *const horovodrun_starters[] = {"horovodrun", NULL};
+
 const struct launcher launcher_horovodrun = {
 	.name = "horovodrun",
 	.help = "horovodrun by MPI, or by Gloo where Horovod has no MPI",
@@ -19,6 +21,7 @@ const struct launcher launcher_horovodrun = {
 	.tasks = horovodrun_tasks,
 	.ranks_join = true,
 	.spawns = true,
+	.starters = horovodrun_starters,
 	.place = PLACE_MPI,
 	.node_words = mpirun_node_words,
 };

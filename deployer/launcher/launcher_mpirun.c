@@ -59,13 +59,15 @@ static int mpirun_tasks(const struct job_plan *plan, const struct job_host *host
 	words_add_all(&words, WORDS("sh", "-c", mpirun_script, "mpirun", "-np"));
 	words_addf(&words, "%d", plan->world);
 	words_add_all(&words, WORDS("--host", job_host_list(plan)));
-	job_add_rank_words(plan, host, NULL, &words);
-	words_add_all(&words, plan->options->command);
+	mpirun_add_rank_words(plan, host, &words);
 	mpirun_add_env(plan, &env);
 	job_tasks_add(tasks,
 		      &(struct job_task){.label = "t0", .words = words.list, .env = env.list});
 	return 0;
 }
+
+static const char *const mpirun_starters[] = {"mpirun",	 "mpiexec", "mpiexec.hydra",
+					      "orterun", "prterun", NULL};
 
 const struct launcher launcher_mpirun = {
 	.name = "mpirun",
@@ -78,6 +80,7 @@ const struct launcher launcher_mpirun = {
 	.ranks_join = true,
 	.spawns = true,
 	.trains = "horovod",
+	.starters = mpirun_starters,
 	.place = PLACE_MPI,
 	.node_words = mpirun_node_words,
 };

@@ -85,6 +85,31 @@ void mpirun_add_env(const struct job_plan *plan, struct words *env)
 		words_add(env, "OMPI_MCA_mpi_yield_when_idle=1");
 }
 
+/*
+ * Takes the $1 devices of this rank's number on its host, which the launcher's variable says, from
+ * the list that the job's supervisor gives every rank of the host. One line, as horovodrun hands it to a shell.
+ */
+static const char own_gpus_script[] =
+	"gpus=$1; shift; "
+	"local=${OMPI_COMM_WORLD_LOCAL_RANK:-${HOROVOD_LOCAL_RANK:-${MPI_LOCALRANKID:-}}}; own=; n=0; IFS=,; "
+	"for device in ${local:+$CUDA_VISIBLE_DEVICES}; do "
+	"[ $((n / gpus)) -ne \"$local\" ] || own=$own${own:+,}$device; n=$((n + 1)); done; unset IFS; "
+	"[ -n \"$own\" ] && [ \"$n\" -ge $((local * gpus + gpus)) ] || { "
+	"echo \"ringup: rank ${local:-?} of this host has no $gpus GPUs of its own among "
+	"CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES\" >&2; exit 1; }; "
+	"export CUDA_VISIBLE_DEVICES=\"$own\"; exec \"$@\"";
+
+void mpirun_add_rank_words(const struct job_plan *plan, const struct job_host *host,
+			   struct words *out)
+{
+	job_add_rank_words(plan, host, NULL, out);
+	if (plan->options->gpus && !mpirun_is_told(plan, "CUDA_VISIBLE_DEVICES")) {
+		words_add_all(out, WORDS("sh", "-c", own_gpus_script, "rank"));
+		words_addf(out, "%d", plan->options->gpus);
+	}
+	words_add_all(out, plan->options->command);
+}
+
 /* Open MPI's --allow-run-as-root is older than its variables for that; other MPIs do not know it. */
 int mpirun_node_words(const struct job_options *job, const struct launcher_node *node,
 		      struct words *words, struct words *env, struct error *err)

@@ -13,4 +13,11 @@ struct launcher_node;
 int mpirun_node_words(const struct job_options *job, const struct launcher_node *node,
 		      struct words *words, struct words *env, struct error *err);
 
+/*
+ * Adds what mpirun or horovodrun starts as each rank: ringup-job and the person's command, between them with --gpus what
+ * leaves a rank the GPUs of its own among those that were leased on its host.
+ */
+void mpirun_add_rank_words(const struct job_plan *plan, const struct job_host *host,
+			   struct words *out);
+
 #endif

@@ -24,6 +24,7 @@ struct lease_job {
 	int *total, *room, *ranks;    /* the same, in ranks */
 	char ticket[24];
 	bool has_tickets;
+	bool has_warned;
 	size_t first; /* the member that was told first */
 };
 
@@ -175,6 +176,12 @@ static int lease_refuse_size(const struct lease_job *job, int wanted, struct err
 		return error_set(
 			err, ERROR_FAILED,
 			"the containers have no GPUs of this cluster's leases; run 'ringup up', which takes what 'gpus' says");
+	if (!wanted)
+		return error_set(
+			err, ERROR_USAGE,
+			"--gpus %d is more than any host has for one rank; GPUs that the cluster may use: %s%s",
+			job->wish->gpus, has.text,
+			job->fleet->count > LEASE_HOSTS_SHOWN ? " ..." : "");
 	return error_set(
 		err, ERROR_USAGE,
 		"%d ranks with %d GPUs each are more than the hosts have room for (%lld ranks); GPUs that the cluster may use: %s%s; correct --gpus, -n, --ppn or 'slots'",
@@ -192,6 +199,45 @@ static int lease_refuse_taken(const struct lease_job *job, int wanted, struct er
 		wanted, job->wish->gpus, (long long)room, lease_story(job));
 	return error_advise(err, room ? "--wait waits for them, and a smaller -n takes what is free"
 				      : "--wait waits for them");
+}
+
+static int lease_refuse_without(const struct lease_job *job, struct error *err)
+{
+	return error_set(
+		err, ERROR_PARTIAL,
+		"--gpus %d: no host of the job has a GPU that it could lease; leave --gpus out, or correct the hosts:%s",
+		job->wish->gpus, lease_story(job));
+}
+
+/*
+ * A host that gets no ranks since its GPUs are broken, or since it has none where the cluster file does not say so. Without -n
+ * a broken one is missed, as `up` fails it; with -n the others do.
+ */
+static int lease_check_host(const struct lease_job *job, struct member *m, struct error *err)
+{
+	const struct lease_answer *answer = &job->answers[m->index];
+
+	if (!*answer->none || strcmp(member_lease_among(m), "-") == 0)
+		return 0;
+	if (answer->is_broken && !job->wish->ranks)
+		return error_set(
+			err, ERROR_PARTIAL,
+			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), name the others by --hosts, or say by -n how many ranks they are to have",
+			m->host->name, answer->none);
+	if (!job->has_warned)
+		log_warn("%s gets no rank of --gpus %d: %s%s", m->host->name, job->wish->gpus,
+			 answer->none,
+			 answer->is_broken ? "" : "; gpus: none says that this is right");
+	return 0;
+}
+
+static int lease_check_hosts(struct lease_job *job, struct error *err)
+{
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (lease_check_host(job, &job->fleet->members[i], err) < 0)
+			return -1;
+	job->has_warned = true;
+	return 0;
 }
 
 /* The order in which hosts are told. */
@@ -259,7 +305,7 @@ static void lease_begin_to_wait(struct lease_job *job)
 	log_info("  %-20s%s", "waits for GPUs:", lease_story(job));
 }
 
-/* One round: asks, spreads, takes. *done when the job has its GPUs, or when the hosts have none. */
+/* One round: asks, spreads, takes. *done when the job has its GPUs. */
 static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct error *err)
 {
 	int wanted;
@@ -267,9 +313,10 @@ static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct 
 	fleet_each(job->fleet, lease_list_one, job);
 	if (fleet_result(job->fleet, err) < 0)
 		return -1;
-	*done = lease_none_has_gpus(job);
-	if (*done)
-		return 0;
+	if (lease_none_has_gpus(job))
+		return lease_refuse_without(job, err);
+	if (lease_check_hosts(job, err) < 0)
+		return -1;
 	wanted = lease_count_room(job);
 	if (!wanted || wanted > lease_sum(job->total, job->fleet->count))
 		return lease_refuse_size(job, wanted, err);
@@ -352,8 +399,6 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 			fleet_give_job(fleet, wish->id);
 		return -1;
 	}
-	if (lease_none_has_gpus(&job))
-		return 0;
 	lease_keep(&job, leases);
 	lease_say_scope(&job);
 	if (*job.ticket)

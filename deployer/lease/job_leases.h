@@ -24,14 +24,15 @@ struct job_lease_wish {
 };
 
 struct job_leases {
-	/* UUIDs of each member of the fleet, NULL-terminated lists; NULL: no host has GPUs to lease */
+	/* UUIDs of each member of the fleet, NULL-terminated lists */
 	const char *const **devices;
 	bool leaves_out; /* some members got none */
 };
 
 /*
- * Leases GPUs for the job. ERROR_USAGE when the hosts never have so many, ERROR_FAILED when they are taken: the text
- * says by whom. Members stay open. Everything lives in the arena.
+ * Leases GPUs for the job. ERROR_PARTIAL when no host has any, or one's are broken and
+ * `ranks` is 0; ERROR_USAGE when the hosts never have so many, ERROR_FAILED
+ * when they are taken: the text says why, or by whom. Members stay open. Everything lives in the arena.
  */
 int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, struct arena *arena,
 		    struct job_leases *leases, struct error *err);

@@ -115,7 +115,10 @@ void lease_answer_parse(const char *text, struct arena *arena, struct lease_answ
 	answer->gpus = ARENA_ARRAY(arena, answer->most, struct lease_gpu);
 	answer->holders = ARENA_ARRAY(arena, answer->most, struct lease_holder);
 	answer->tickets = ARENA_ARRAY(arena, answer->most, struct lease_ticket);
-	answer->none = remote_value(text, "none", arena);
+	answer->none = remote_value(text, "broken", arena);
+	answer->is_broken = *answer->none;
+	if (!answer->is_broken)
+		answer->none = remote_value(text, "none", arena);
 	answer->is_host_wide = strcmp(remote_value(text, "scope", arena), "host") == 0;
 	queue = strtol(remote_value(text, "queue", arena), NULL, 10);
 	answer->queue = queue > 0 && queue < LEASE_QUEUE_MAX ? (int)queue : 0;

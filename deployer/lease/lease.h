@@ -40,6 +40,7 @@ struct lease_ticket {
 /* What a host says. Lives in the member's arena. */
 struct lease_answer {
 	const char *none; /* why the host has no GPUs to lease; "" when it has some */
+	bool is_broken;	  /* `none` says why those that it may have cannot be used */
 	bool is_host_wide;
 	struct lease_gpu *gpus;
 	struct lease_holder *holders;

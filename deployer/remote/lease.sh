@@ -8,6 +8,7 @@
 # The answer is key=value lines:
 #   scope=host|user            whose leases are seen here: everybody's, or only this user's and root's
 #   none=WHY                   the host has no GPUs to lease
+#   broken=WHY                 instead: it may have some, and nobody can use them
 #   gpu=INDEX UUID STATE       STATE: free, leased, used (a process without a lease), outside (of AMONG)
 #   lease=UUID KIND SINCE CLUSTER USER JOB
 #   process=UUID PID USER
@@ -341,7 +342,7 @@ if [ "$action" = give ]; then
 	exit 0
 fi
 command -v nvidia-smi >/dev/null 2>&1 || { echo 'none=there is no nvidia-smi' && exit 0; }
-smi=$(nvidia-smi -L 2>&1) || { printf 'none=nvidia-smi fails: %s\n' "$(printf '%s\n' "$smi" | sed -n '/./{p;q;}')" && exit 0; }
+smi=$(nvidia-smi -L 2>&1) || { printf 'broken=nvidia-smi fails: %s\n' "$(printf '%s\n' "$smi" | sed -n '/./{p;q;}')" && exit 0; }
 devices=$(list_devices)
 [ -n "$devices" ] || { echo 'none=nvidia-smi lists no GPU' && exit 0; }
 if [ "$action" = take ] || [ -n "$ticket" ]; then lease_lock; fi

@@ -63,12 +63,18 @@ static int opt_store(const struct opt *row, const char *value, void *values, str
 	case OPT_LIST_BUT:
 		words_addf((struct words *)(void *)place, "!%s", value);
 		return 0;
+	case OPT_COUNT:
 	case OPT_INT:
 		errno = 0;
 		number = strtol(value, &end, 10);
 		if (errno || end == value || *end || number < 0 || number > INT_MAX)
 			return error_set(err, ERROR_USAGE, "--%s takes a whole number, not '%s'",
 					 row->name, value);
+		if (row->kind == OPT_COUNT && !number)
+			return error_set(
+				err, ERROR_USAGE,
+				"--%s takes 1 or more, not '%s'; leave it out for the default",
+				row->name, value);
 		*(int *)(void *)place = (int)number;
 		return 0;
 	}

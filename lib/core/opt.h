@@ -16,10 +16,11 @@
 #include <stdio.h>
 
 enum opt_kind {
-	OPT_FLAG, /* bool */
-	OPT_TEXT, /* const char * */
-	OPT_INT,  /* int, 0 or more */
-	OPT_LIST, /* struct words: may be given more than once */
+	OPT_FLAG,  /* bool */
+	OPT_TEXT,  /* const char * */
+	OPT_INT,   /* int, 0 or more */
+	OPT_COUNT, /* int, 1 or more: 0 is that it is not given */
+	OPT_LIST,  /* struct words: may be given more than once */
 	OPT_LIST_BUT, /* the same, and each word gets a '!' before it: it shares the list of another option */
 };
 

@@ -88,3 +88,63 @@ kernel_says() {
 	apart ringup run --local -H gpu01 -- true
 	says 2 "--local does not go with --host"
 }
+
+# lists_gpus: a stand-in for nvidia-smi that prints what stdin says for -L.
+lists_gpus() {
+	mkdir -p bin
+	cat >gpus
+	printf '#!/bin/sh\n[ "$1" != -L ] || cat "%s/gpus"\n' "$PWD" >bin/nvidia-smi
+	chmod 755 bin/nvidia-smi
+}
+
+@test "--gpus where there is no GPU: refused, and the host is named" {
+	lists_gpus </dev/null
+	PATH=$PWD/bin:$PATH apart ringup run --local --gpus 3 -n 2 -- touch began
+	says 4 "--gpus 3: no host" "localhost: nvidia-smi lists no GPU"
+	[ ! -e began ]
+}
+
+@test "--dry-run counts the GPUs of the last probe, and says what it does not know" {
+	local gpu="NVIDIA H100 80GB HBM3"
+	cat >cluster.yaml <<-'END'
+		hosts: [gpu01, gpu02]
+		container: {engine: none}
+	END
+	apart ringup --json run --dry-run -- true
+	says 0 "2 of 2 hosts have no facts on file (gpu01 ...)" "ringup probe"
+	mkdir -p .ringup
+	printf '{"schema": 1, "hosts": [{"host": "gpu01", "gpus": "%s"}, {"host": "gpu02", "gpus": "%s"}]}' \
+		"$gpu;$gpu;$gpu;$gpu" "$gpu;$gpu" >.ringup/facts.json
+	[ "$(ringup --json run --dry-run -- true 2>err | jq .ranks)" = 6 ]
+	! grep warning err
+	[ "$(ringup --json run --dry-run --gpus 2 -- true | jq .ranks)" = 3 ]
+	ringup run --dry-run --gpus 2 --launcher mpirun -- true 2>err | grep -F "mpirun -np 3 --host gpu01:2,gpu02:1 "
+	[ "$(ringup --json run --dry-run --gpus 3 -- true | jq .ranks)" = 1 ]
+	grep -F "the leases choose hosts and GPUs when the job starts" err
+	sed -i 's/"gpus": "[^"]*"/"gpus": ""/g' .ringup/facts.json
+	apart ringup run --dry-run --gpus 2 -- true
+	says 4 "by the last probe no host gives the job more than 0 GPUs"
+}
+
+@test "numbers that cannot be, a rank that is not there, and words that mean something else" {
+	local option
+	cat >cluster.yaml <<-'END'
+		hosts: [gpu01]
+		container: {engine: none}
+		jobs: {train: {command: [true]}}
+	END
+	for option in --ranks --ppn --gpus --limit --hang-timeout --start-limit; do
+		apart ringup run --local "$option" 0 -- true
+		says 2 "$option takes 1 or more, not '0'"
+	done
+	apart ringup run --local -n 2 --stdin 9 -- true </dev/null
+	says 2 "--stdin 9: there is no such rank"
+	lists_gpus <<<"GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aec43e33-51fd-c96e-0440-2de53ee9eb72)"
+	PATH=$PWD/bin:$PATH apart ringup run --local --gpus 5 -- true
+	says 2 "--gpus 5 is more than any host has for one rank" "localhost 1"
+	apart ringup --timeout 4 run --local -n 1 tran
+	says 127 "there is no job 'tran'" "did you mean 'train'?" "--limit S limits the job"
+	apart ringup run --local -n 1 true
+	says 0
+	! grep -F "did you mean" ../err
+}

@@ -128,5 +128,5 @@ hold() {
 	fails 2 run --wait -- true
 	says "--wait is about the GPUs of --gpus N"
 	fails 2 run --gpus 5 -- true
-	says "more than the hosts have room for" "node01 4, node02 2"
+	says "--gpus 5 is more than any host has for one rank" "node01 4, node02 2"
 }

@@ -7,7 +7,7 @@
 struct values {
 	bool json, verbose;
 	const char *file;
-	int count;
+	int count, ranks;
 	struct words hosts;
 };
 
@@ -16,6 +16,7 @@ static const struct opt rows[] = {
 	{0, "json", NULL, "print JSON", OPT_FLAG, offsetof(struct values, json)},
 	{'v', "verbose", NULL, "say more", OPT_FLAG, offsetof(struct values, verbose)},
 	{'n', "count", "N", "how many", OPT_INT, offsetof(struct values, count)},
+	{0, "ranks", "N", "of them", OPT_COUNT, offsetof(struct values, ranks)},
 	{'H', "host", "HOST", "a host", OPT_LIST, offsetof(struct values, hosts)},
 	OPT_END,
 };
@@ -113,6 +114,11 @@ static void test_numbers(void **state)
 	assert_int_equal(p.values.count, 2147483647);
 	assert_int_equal(parse(*state, WORDS("--count=0"), false, &p), 0);
 	assert_int_equal(p.values.count, 0);
+	assert_int_equal(parse(*state, WORDS("--ranks", "1"), false, &p), 0);
+	assert_int_equal(p.values.ranks, 1);
+	assert_int_equal(parse(*state, WORDS("--ranks", "00"), false, &p), -1);
+	assert_has(p.err.text, "--ranks takes 1 or more, not '00'");
+	assert_int_equal(parse(*state, WORDS("--ranks", "-1"), false, &p), -1);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(parse(*state, WORDS("--count", bad[i]), false, &p), -1);
 		assert_int_equal(p.err.kind, ERROR_USAGE);

@@ -2,6 +2,7 @@
 /* A training job: what supervisors say, where the ranks go, and what each launcher starts. */
 #include "tests/unit/deployer/fleet_support.h"
 
+#include "core/proc.h"
 #include "deployer/job/console/keyboard.h"
 #include "deployer/job/talk.h"
 #include "deployer/job/versions.h"
@@ -337,9 +338,10 @@ static void test_gpus_of_bare_hosts(void **state)
 }
 
 /* What a launcher starts on one host: a line per task, its environment first. */
-static const char *tasks_of(struct scratch *s, const char *yaml, const char *launcher, size_t host)
+static const char *tasks_with(struct scratch *s, const char *yaml, const char *launcher,
+			      size_t host, int gpus)
 {
-	struct job_options options = {.per_host = 2, .gpus = 1};
+	struct job_options options = {.per_host = 2, .gpus = gpus};
 	struct job_plan *plan = make_plan(s, yaml, &options);
 	struct job_tasks tasks = {.arena = &s->arena};
 	_cleanup_(str_release) struct str text = STR_INIT;
@@ -355,18 +357,70 @@ static const char *tasks_of(struct scratch *s, const char *yaml, const char *lau
 	return arena_strdup(&s->arena, text.text);
 }
 
+static const char *tasks_of(struct scratch *s, const char *yaml, const char *launcher, size_t host)
+{
+	return tasks_with(s, yaml, launcher, host, 1);
+}
+
+/* The words that mpirun starts as a rank, run: what the rank sees of the GPUs that its host was given. */
+static void test_own_gpus(void **state)
+{
+	static const struct {
+		const char *place, *given, *seen; /* `seen` NULL: it does not begin */
+	} cases[] = {
+		{"OMPI_COMM_WORLD_LOCAL_RANK=0", "GPU-a,GPU-b,GPU-c,GPU-d", "GPU-a,GPU-b"},
+		{"OMPI_COMM_WORLD_LOCAL_RANK=1", "GPU-a,GPU-b,GPU-c,GPU-d", "GPU-c,GPU-d"},
+		{"MPI_LOCALRANKID=1", "7,5,2,3", "2,3"},
+		{"HOROVOD_LOCAL_RANK=0", "4,9", "4,9"},
+		{"OMPI_COMM_WORLD_LOCAL_RANK=1", "4,9,1", NULL},
+		{"MPI_LOCALRANKID=0", "", NULL},
+		{"NOTHING=0", "4,9", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct scratch *s = *state;
+		struct job_options options = {.per_host = 2, .gpus = 2};
+		struct job_plan *plan = make_plan(s, HOSTS, &options);
+		struct words all = WORDS_INIT(&s->arena), words = WORDS_INIT(&s->arena);
+		const char *const *rank;
+		struct proc_result result;
+		struct error err = {0};
+
+		options.command =
+			WORDS("sh", "-c", "echo \"$CUDA_VISIBLE_DEVICES $1\"", "x", "b  c");
+		mpirun_add_rank_words(plan, &plan->hosts[0], &all);
+		for (rank = all.list; strcmp(*rank, "--") != 0;)
+			rank++;
+		words_add_all(&words,
+			      WORDS("env", "-u", "OMPI_COMM_WORLD_LOCAL_RANK", cases[i].place));
+		words_addf(&words, "CUDA_VISIBLE_DEVICES=%s", cases[i].given);
+		words_add_all(&words, rank + 1);
+		assert_fine(proc_run(&(struct proc){.words = words.list}, &result, &err));
+		assert_int_equal(result.status != 0, !cases[i].seen);
+		if (cases[i].seen)
+			assert_string_equal(result.out.text,
+					    arena_printf(&s->arena, "%s b  c\n", cases[i].seen));
+		else
+			assert_has(result.err.text, "has no 2 GPUs of its own");
+		proc_result_release(&result);
+	}
+}
+
 static void test_tasks(void **state)
 {
 	assert_string_equal(
 		tasks_of(*state, HOSTS, "env", 1),
 		"2: RANK=2 WORLD_SIZE=6 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 NODE_RANK=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=20000 CUDA_VISIBLE_DEVICES=0 python3 train.py\n"
 		"3: RANK=3 WORLD_SIZE=6 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 NODE_RANK=1 MASTER_ADDR=10.0.0.1 MASTER_PORT=20000 CUDA_VISIBLE_DEVICES=1 python3 train.py\n");
+	assert_has(tasks_of(*state, HOSTS, "mpirun", 0), "; exec \"$@\" rank 1 python3 train.py\n");
+	assert_has(tasks_of(*state, HOSTS, "horovodrun", 0),
+		   "; exec \"$@\" rank 1 python3 train.py\n");
 	assert_string_equal(
-		tasks_of(*state, HOSTS, "mpirun", 0),
+		tasks_with(*state, HOSTS, "mpirun", 0, 0),
 		"t0: OMPI_MCA_rmaps_base_mapping_policy=slot PRTE_MCA_rmaps_default_mapping_policy=slot OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_plm_rsh_no_tree_spawn=1 PRTE_MCA_plm_ssh_no_tree_spawn=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma HYDRA_LAUNCHER=ssh OMPI_MCA_btl_tcp_if_include=10.0.0.0/24 OMPI_MCA_oob_tcp_if_include=10.0.0.0/24 PRTE_MCA_prte_if_include=10.0.0.0/24 HYDRA_IFACE=eth0 sh -c case $(mpirun --version 2>&1) in *'Open MPI'*) set -- --allow-run-as-root \"$@\" ;; esac\nexec mpirun \"$@\" mpirun -np 6 --host 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 ringup-job rank --id f00d -- python3 train.py\n");
 	assert_string_equal(tasks_of(*state, HOSTS, "mpirun", 1), "");
 	assert_has(
-		tasks_of(*state, HOSTS, "horovodrun", 0),
+		tasks_with(*state, HOSTS, "horovodrun", 0, 0),
 		" HYDRA_IFACE=eth0 horovodrun -np 6 -H 10.0.0.1:2,10.0.0.2:2,10.0.0.3:2 --disable-cache --network-interfaces eth0 ringup-job rank --id f00d -- python3 train.py\n");
 	assert_string_equal(tasks_of(*state, HOSTS, "horovodrun", 2), "");
 	assert_has(tasks_of(*state, HOSTS, "horovodrun-gloo", 0),
@@ -626,6 +680,7 @@ int main(void)
 		FLEET_TEST(test_too_many_gpus),
 		FLEET_TEST(test_gpus_of_bare_hosts),
 		FLEET_TEST(test_defaults),
+		FLEET_TEST(test_own_gpus),
 		FLEET_TEST(test_tasks),
 		FLEET_TEST(test_roles),
 		FLEET_TEST(test_no_roles),

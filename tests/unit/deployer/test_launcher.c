@@ -191,12 +191,49 @@ static void test_find(void **state)
 	assert_has(err.text, "mpirun (");
 }
 
+/* Commands that start ranks themselves: each rank would do so. */
+static void test_starters(void **state)
+{
+	static const struct {
+		const char *launcher, *command[8], *expected; /* NULL: it may begin */
+	} starters[] = {
+		{"auto",
+		 {"mpirun", "-n", "2", "./prog", "a b"},
+		 "ringup run --launcher mpirun -n 2 -- ./prog 'a b'"},
+		{"auto", {"/usr/bin/mpiexec", "./prog"}, "ringup run -n N -- ./prog"},
+		{"mpirun", {"mpirun", "-np", "4", "--bind-to", "none", "./prog"}, "-n 4 -- CMD"},
+		{"auto",
+		 {"horovodrun", "-np", "4", "python3", "x.py"},
+		 "ringup run --launcher horovodrun -n 4 -- python3 x.py"},
+		{"auto", {"mpirun"}, "-n N -- CMD"},
+		{"auto", {"mpirun", "-n"}, "-n N -- CMD"},
+		{"env", {"mpirun", "-n", "2", "./prog"}, NULL},
+		{"horovodrun", {"mpirun", "./prog"}, NULL},
+		{"auto", {"./mpirunner"}, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(starters); i++) {
+		const struct launcher_wish wish = {.command = starters[i].command};
+		const struct launcher *launcher;
+		struct error err = {0};
+
+		if (starters[i].expected)
+			assert_fails(
+				launcher_find_for_job(starters[i].launcher, &wish, &launcher, &err),
+				ERROR_USAGE, starters[i].expected);
+		else
+			assert_fine(launcher_find_for_job(starters[i].launcher, &wish, &launcher,
+							  &err));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FLEET_TEST(test_words),		  FLEET_TEST(test_no_secret_in_words),
 		FLEET_TEST(test_another_program), FLEET_TEST(test_needs_containers),
-		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_find),	  FLEET_TEST(test_starters),
 	};
 
 	return cmocka_run_group_tests_name("launcher", tests, NULL, NULL);
