@@ -95,9 +95,14 @@ uuid() {
 	rm out health.json .ringup/lab/*/gpus/health
 }
 
-@test "lab up again with one GPU less: it is lost" {
+@test "lab up again with one GPU less: it is lost, the links stay, and a fault is mended" {
+	ringup -q lab up --loopback --nvlink --infiniband 3>&- 4>&-
 	ringup -q lab up --loopback --gpus node02=3xA100 3>&- 4>&-
+	jq -e '[.hosts[].gpus | .nvlink and .infiniband] == [true, true]' .ringup/lab/state.json
 	[ "$(ringup -q --json probe | jq -r '.hosts[1].simulated + " " + .hosts[1].driver')" = "3x NVIDIA A100-SXM4-80GB 525.60.13" ]
+	echo mismatch >.ringup/lab/node02/gpus/fault
+	ringup -q lab up --loopback 3>&- 4>&-
+	[ ! -e .ringup/lab/node02/gpus/fault ]
 }
 
 @test "what --gpus cannot simulate is refused, with what it can" {
