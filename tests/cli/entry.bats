@@ -199,3 +199,11 @@ touch ran|no|'"';touch ran;'|" ]
 	[ "$status" = 3 ]
 	[ "$output" = "a \"b\" c /there $PWD none none" ]
 }
+
+@test "a lab in a folder whose path sshd's settings cannot hold is refused, and leaves nothing" {
+	mkdir 'a b'
+	cd 'a b'
+	apart ringup lab up --loopback --hosts 1
+	says 2 "/a b' has a blank" "make the lab in a folder without one"
+	[ -z "$(ls -A)" ]
+}
