@@ -60,7 +60,8 @@ static void down_say(const struct stages *s, bool purged)
 	if (s->ctx->json)
 		say("{\"schema\": 1, \"ok\": true}\n");
 	else
-		say("cluster %s is down on %zu hosts%s\n", s->cluster.name, s->fleet.count,
+		say("cluster %s is down on %zu host%s%s\n", s->cluster.name, s->fleet.count,
+		    s->fleet.count == 1 ? "" : "s",
 		    purged ? "; nothing of it is left there" : "");
 }
 

@@ -207,3 +207,17 @@ touch ran|no|'"';touch ran;'|" ]
 	says 2 "/a b' has a blank" "make the lab in a folder without one"
 	[ -z "$(ls -A)" ]
 }
+
+@test "one host is one host" {
+	local lab=$BATS_TEST_TMPDIR/one
+	mkdir "$lab"
+	apart ringup -f "$lab/cluster.yaml" lab up --loopback --hosts 1 3>&- 4>&-
+	says 0
+	grep -qE '^lab of 1 loopback host is up: 127\.0\.[0-9]+\.2; cluster file' ../out
+	apart ringup -f "$lab/cluster.yaml" down
+	cp ../out down.out
+	apart ringup -f "$lab/cluster.yaml" lab down
+	says 0
+	grep -q '^cluster lab is down on 1 host' down.out
+	! grep -q hosts down.out
+}
