@@ -260,9 +260,9 @@ static int lab_gpus_set(struct lab *lab, const struct lab_gpus_wish *wish, const
 		lab->hosts[i].gpus = (struct lab_gpus){
 			.spec = value,
 			.driver = *value ? old.driver : "",
-			.nvlink = *value && (wish->nvlink ||
-					     (old.nvlink &&
-					      lab_gpus_check(value, true, arena, &ignored) == 0)),
+			.nvlink = *value &&
+				  (wish->nvlink || (old.nvlink && lab_gpus_check(value, true, arena,
+										 &ignored) == 0)),
 			.infiniband = *value && (wish->infiniband || old.infiniband),
 			.toolkit = *value != '\0',
 		};
