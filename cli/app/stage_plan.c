@@ -323,6 +323,36 @@ static int stage_plan_find_facts(struct stages *s, const char *const *requests, 
 	return stage_facts_on_file(s, err);
 }
 
+/* Without a stack: containers get GPUs when a host has a driver for them. */
+static const char *stage_plan_accelerator(const struct stages *s)
+{
+	if (strcmp(s->cluster.accelerator, "auto") != 0)
+		return s->cluster.accelerator;
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!s->fleet.members[i].failed && s->fleet.members[i].facts.host &&
+		    *s->fleet.members[i].facts.driver)
+			return "cuda";
+	return "cpu";
+}
+
+/* An image without a stack is for the processors of image.platforms, or for no certain one. */
+static void stage_plan_empty(struct stages *s)
+{
+	const char *const *platform = stage_plan_platforms(s);
+	struct plan *other = ARENA_NEW(s->arena, struct plan);
+	bool has[2] = {false, false};
+
+	s->plan.accelerator = stage_plan_accelerator(s);
+	for (; platform && *platform; platform++)
+		has[strcmp(arch_of_platform(*platform), ARCH_DEFAULT) != 0] = true;
+	*other = s->plan;
+	other->arch = "aarch64";
+	if (has[0] && has[1])
+		s->plan.other = other;
+	else if (has[1])
+		s->plan = *other;
+}
+
 int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
 {
 	struct resolve_input input;
@@ -330,6 +360,10 @@ int stage_resolve(struct stages *s, const char *const *requests, struct error *e
 
 	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
 		return -1;
+	if (!requests && s->cluster.stack && cluster_has_no_stack(&s->cluster)) {
+		stage_plan_empty(s);
+		return 0;
+	}
 	fill_input(s, requests, &input);
 	asked = stage_plan_count(input.requests);
 	if (stage_plan_add_os(s, &input, err) < 0)
@@ -365,18 +399,6 @@ const char *stage_lock_path(struct stages *s)
 	return arena_printf(s->arena, "%s/ringup.lock", folder);
 }
 
-/* Without a stack: containers get GPUs when a host has a driver for them. */
-static const char *stage_plan_accelerator(const struct stages *s)
-{
-	if (strcmp(s->cluster.accelerator, "auto") != 0)
-		return s->cluster.accelerator;
-	for (size_t i = 0; i < s->fleet.count; i++)
-		if (!s->fleet.members[i].failed && s->fleet.members[i].facts.host &&
-		    *s->fleet.members[i].facts.driver)
-			return "cuda";
-	return "cpu";
-}
-
 /* Of a lock for two processors --arch takes one. */
 static void stage_plan_choose(struct stages *s)
 {
@@ -386,24 +408,6 @@ static void stage_plan_choose(struct stages *s)
 		s->plan = *s->plan.other;
 	else if (arch)
 		s->plan.other = NULL;
-}
-
-/* An image without a stack is for the processors of image.platforms, or for no certain one. */
-static void stage_plan_empty(struct stages *s)
-{
-	const char *const *platform = stage_plan_platforms(s);
-	struct plan *other = ARENA_NEW(s->arena, struct plan);
-	bool has[2] = {false, false};
-
-	s->plan.accelerator = stage_plan_accelerator(s);
-	for (; platform && *platform; platform++)
-		has[strcmp(arch_of_platform(*platform), ARCH_DEFAULT) != 0] = true;
-	*other = s->plan;
-	other->arch = "aarch64";
-	if (has[0] && has[1])
-		s->plan.other = other;
-	else if (has[1])
-		s->plan = *other;
 }
 
 int stage_plan(struct stages *s, struct error *err)

@@ -332,3 +332,18 @@ bare() {
 	apart ringup resolve
 	says 3 "the catalog has none for void20240314 (host a)" "stack: []" "os==NAME"
 }
+
+@test "stack: []: nothing is resolved, and the lock holds nothing that nobody asked for" {
+	printf '{name: lab, hosts: [a], stack: [], image: {base: "docker.io/library/debian:12"}, registry: {address: "127.0.0.1:1"}}\n' >cluster.yaml
+	apart ringup --json resolve --update
+	says 0
+	json 'd["stack"] == {} and d["requests"] == []'
+	apart ringup resolve
+	says 0 "asks for nothing"
+	grep -q 'docker.io/library/debian:12' ../out
+	! grep -q openmpi ../out ringup.lock
+	# a question of the command line is another one
+	apart ringup resolve openmpi
+	says 0
+	grep -q '^openmpi' ../out
+}
