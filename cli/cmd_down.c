@@ -60,8 +60,8 @@ static void down_say(const struct stages *s, bool purged)
 	if (s->ctx->json)
 		say("{\"schema\": 1, \"ok\": true}\n");
 	else
-		say("cluster %s is down on %zu hosts%s\n", s->cluster.name, s->fleet.count,
-		    purged ? "; nothing of it is left there" : "");
+		say("cluster %s is down on %zu host%s%s\n", s->cluster.name, s->fleet.count,
+		    s->fleet.count == 1 ? "" : "s", purged ? "; nothing of it is left there" : "");
 }
 
 static int down_run(struct context *ctx, void *values, const char *const *arguments,

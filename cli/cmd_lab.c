@@ -63,6 +63,7 @@ static void print_lab(const struct lab *lab, const struct context *ctx)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *hosts = cJSON_AddArrayToObject(json, "hosts");
+	bool is_one = lab->host_count == 1;
 
 	for (int i = 0; i < lab->host_count; i++) {
 		cJSON *item = cJSON_CreateObject();
@@ -82,9 +83,10 @@ static void print_lab(const struct lab *lab, const struct context *ctx)
 		json_print(stdout, json);
 		return;
 	}
-	say("lab of %d %s is up: %s to %s; cluster file: %s\n", lab->host_count,
-	    lab->loopback ? "loopback hosts" : "hosts", lab->hosts[0].address,
-	    lab->hosts[lab->host_count - 1].address, ctx->cluster_path);
+	say("lab of %d %shost%s is up: %s%s%s; cluster file: %s\n", lab->host_count,
+	    lab->loopback ? "loopback " : "", is_one ? "" : "s", lab->hosts[0].address,
+	    is_one ? "" : " to ", is_one ? "" : lab->hosts[lab->host_count - 1].address,
+	    ctx->cluster_path);
 }
 
 static void lab_fill(const char *name, struct str *out)

@@ -85,7 +85,7 @@ static void print_image(struct term_table *table, const struct stages *s, bool e
 	const struct plan_base *base = &s->plan.base;
 	const char *note, *image = resolve_image(s, &note);
 
-	if (*base->name)
+	if (base->name && *base->name)
 		term_table_row(table, explain ? WORDS("image", base->name, base->note, base->source)
 					      : WORDS("image", base->name,
 						      *base->packages ? base->packages : "-"));
@@ -123,6 +123,8 @@ static void print_plan(const struct stages *s, bool explain)
 		print_row(&table, explain, &plan->choices[i]);
 	print_image(&table, s, explain);
 	term_table_print(&table, stdout);
+	if (!plan->count)
+		log_info("`stack: []` asks for nothing, so nothing is resolved");
 	for (size_t i = 0; i < plan->count && explain; i++)
 		if (*plan->choices[i].refused)
 			say("%s %s\n", plan->choices[i].name, plan->choices[i].refused);
@@ -234,7 +236,9 @@ static const struct plan *locked_plan(const struct plan *old, const char *arch)
 /* What is pinned stays as long as the OS is the same. False when it does not. */
 static bool take_pins(struct plan *plan, const struct plan *old)
 {
-	if (strcmp(plan_choice(old, "os")->version, plan_choice(plan, "os")->version) != 0)
+	const struct choice *os = plan_choice(plan, "os"); /* none with `stack: []` */
+
+	if (!os || strcmp(plan_choice(old, "os")->version, os->version) != 0)
 		return false;
 	plan->pinned = old->pinned;
 	return true;

@@ -11,7 +11,9 @@
 #include "resolver/allow.h"
 #include "resolver/matrix/matrix.h"
 #include "resolver/matrix/matrix_check.h"
+#include "resolver/os_find.h"
 #include "resolver/platforms.h"
+#include "resolver/unsatisfied.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +154,118 @@ static const char *const *stage_plan_platforms(const struct stages *s)
 	return platforms.count ? words_list(&platforms) : NULL;
 }
 
+/* --- the stack of bare hosts ----------------------------------------------------------------- */
+
+/* Whether one of the requests names an OS. */
+static bool stage_plan_names_os(const struct stages *s, const char *const *requests)
+{
+	struct error ignored = {0};
+	struct requirement req;
+
+	for (; *requests; requests++)
+		if (requirement_parse(*requests, s->arena, &req, &ignored) == 0 &&
+		    strcmp(req.name, "os") == 0)
+			return true;
+	return false;
+}
+
+/* The catalog's name of the host's OS, or the host's own where the catalog has none. */
+static const char *stage_plan_os(const struct stages *s, const struct facts *facts)
+{
+	const char *os = os_of_host(&s->catalog, facts->os);
+
+	return os ? os : facts->os;
+}
+
+/* The hosts are of several OSes: each with those that have it. */
+static int stage_plan_refuse_mix(struct stages *s, const struct resolve_input *input,
+				 struct error *err)
+{
+	s->why = (struct unsatisfied){.nothing = "with engine: none it is for the hosts' own OS, "
+						 "and they have several"};
+	for (size_t i = 0; i < input->fact_count; i++) {
+		const char *os = stage_plan_os(s, &input->facts[i]);
+		struct group *group = s->why.groups;
+
+		while (group < s->why.groups + s->why.group_count && strcmp(group->stack, os) != 0)
+			group++;
+		if (group == s->why.groups + CONFLICTS_MAX || !*os)
+			continue;
+		if (group == s->why.groups + s->why.group_count) {
+			s->why.group_count++;
+			*group = (struct group){input->facts[i].host, os};
+		} else {
+			group->members = arena_printf(s->arena, "%s, %s", group->members,
+						      input->facts[i].host);
+		}
+	}
+	return unsatisfied_say(&s->why, s->arena, err);
+}
+
+/*
+ * With engine: none nothing but the hosts' own OS can hold the stack: it becomes the last of the requests where none
+ * names an OS.
+ */
+static int stage_plan_add_os(struct stages *s, struct resolve_input *input, struct error *err)
+{
+	struct words requests = WORDS_INIT(s->arena);
+	const struct facts *first = NULL;
+
+	if (strcmp(s->cluster.container.engine, "none") != 0 ||
+	    stage_plan_names_os(s, input->requests))
+		return 0;
+	for (size_t i = 0; i < input->fact_count; i++) {
+		const struct facts *facts = &input->facts[i];
+
+		if (!*facts->os)
+			continue;
+		if (!first)
+			first = facts;
+		if (strcmp(stage_plan_os(s, first), stage_plan_os(s, facts)) != 0)
+			return stage_plan_refuse_mix(s, input, err);
+	}
+	if (!first)
+		return 0;
+	if (!os_of_host(&s->catalog, first->os)) {
+		error_set(
+			err, ERROR_UNSATISFIED,
+			"with engine: none the stack is for the hosts' own OS, and the catalog has none for %s (host %s)",
+			first->os, first->host);
+		return error_advise(
+			err,
+			"'stack: []' uses what the hosts have; os==NAME in `stack` names an OS of 'ringup matrix os' that is near enough");
+	}
+	words_add_all(&requests, input->requests);
+	words_addf(&requests, "os==%s", stage_plan_os(s, first));
+	input->requests = words_list(&requests);
+	return 0;
+}
+
+/* The lock has the requests of a person: another host may have another OS tomorrow. */
+static void stage_plan_drop_os(struct stages *s, size_t added)
+{
+	struct plan *other;
+
+	s->plan.request_count -= added;
+	if (!s->plan.other)
+		return;
+	other = ARENA_NEW(s->arena, struct plan);
+	*other = *s->plan.other;
+	other->request_count -= added;
+	s->plan.other = other;
+}
+
+static size_t stage_plan_count(const char *const *requests)
+{
+	size_t count = 0;
+
+	while (requests[count])
+		count++;
+	return count;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
 /* What is asked for: the words of the command line or the cluster file's, and the fleet's facts. */
 static void fill_input(struct stages *s, const char *const *requests, struct resolve_input *input)
 {
@@ -209,41 +323,6 @@ static int stage_plan_find_facts(struct stages *s, const char *const *requests, 
 	return stage_facts_on_file(s, err);
 }
 
-int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
-{
-	struct resolve_input input;
-
-	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
-		return -1;
-	fill_input(s, requests, &input);
-	if (resolve_platforms(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
-		return name_file(s, requests, err);
-	warn_overruled(&s->plan);
-	return 0;
-}
-
-int stage_resolve_all(struct stages *s, const char *const *requests, size_t limit,
-		      bool (*each)(const struct plan *plan, void *arg), void *arg,
-		      struct error *err)
-{
-	struct resolve_input input;
-
-	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
-		return -1;
-	fill_input(s, requests, &input);
-	if (resolve_all(&s->catalog, &input, limit, each, arg, s->arena, &s->why, err) < 0)
-		return name_file(s, requests, err);
-	return 0;
-}
-
-const char *stage_lock_path(struct stages *s)
-{
-	const char *folder =
-		s->cluster.folder ? s->cluster.folder : path_folder(s->arena, s->ctx->cluster_path);
-
-	return arena_printf(s->arena, "%s/ringup.lock", folder);
-}
-
 /* Without a stack: containers get GPUs when a host has a driver for them. */
 static const char *stage_plan_accelerator(const struct stages *s)
 {
@@ -254,17 +333,6 @@ static const char *stage_plan_accelerator(const struct stages *s)
 		    *s->fleet.members[i].facts.driver)
 			return "cuda";
 	return "cpu";
-}
-
-/* Of a lock for two processors --arch takes one. */
-static void stage_plan_choose(struct stages *s)
-{
-	const char *arch = s->arch ? arch_by_name(s->arch) : NULL;
-
-	if (arch && s->plan.other && strcmp(arch, plan_arch(s->plan.other)) == 0)
-		s->plan = *s->plan.other;
-	else if (arch)
-		s->plan.other = NULL;
 }
 
 /* An image without a stack is for the processors of image.platforms, or for no certain one. */
@@ -283,6 +351,63 @@ static void stage_plan_empty(struct stages *s)
 		s->plan.other = other;
 	else if (has[1])
 		s->plan = *other;
+}
+
+int stage_resolve(struct stages *s, const char *const *requests, struct error *err)
+{
+	struct resolve_input input;
+	size_t asked;
+
+	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
+		return -1;
+	if (!requests && s->cluster.stack && cluster_has_no_stack(&s->cluster)) {
+		stage_plan_empty(s);
+		return 0;
+	}
+	fill_input(s, requests, &input);
+	asked = stage_plan_count(input.requests);
+	if (stage_plan_add_os(s, &input, err) < 0)
+		return -1;
+	if (resolve_platforms(&s->catalog, &input, s->arena, &s->plan, &s->why, err) < 0)
+		return name_file(s, requests, err);
+	stage_plan_drop_os(s, stage_plan_count(input.requests) - asked);
+	warn_overruled(&s->plan);
+	return 0;
+}
+
+int stage_resolve_all(struct stages *s, const char *const *requests, size_t limit,
+		      bool (*each)(const struct plan *plan, void *arg), void *arg,
+		      struct error *err)
+{
+	struct resolve_input input;
+
+	if (stage_catalog(s, err) < 0 || stage_plan_find_facts(s, requests, err) < 0)
+		return -1;
+	fill_input(s, requests, &input);
+	if (stage_plan_add_os(s, &input, err) < 0)
+		return -1;
+	if (resolve_all(&s->catalog, &input, limit, each, arg, s->arena, &s->why, err) < 0)
+		return name_file(s, requests, err);
+	return 0;
+}
+
+const char *stage_lock_path(struct stages *s)
+{
+	const char *folder =
+		s->cluster.folder ? s->cluster.folder : path_folder(s->arena, s->ctx->cluster_path);
+
+	return arena_printf(s->arena, "%s/ringup.lock", folder);
+}
+
+/* Of a lock for two processors --arch takes one. */
+static void stage_plan_choose(struct stages *s)
+{
+	const char *arch = s->arch ? arch_by_name(s->arch) : NULL;
+
+	if (arch && s->plan.other && strcmp(arch, plan_arch(s->plan.other)) == 0)
+		s->plan = *s->plan.other;
+	else if (arch)
+		s->plan.other = NULL;
 }
 
 int stage_plan(struct stages *s, struct error *err)
@@ -308,7 +433,7 @@ int stage_plan(struct stages *s, struct error *err)
 	}
 	fill_input(s, NULL, &input);
 	if (lock_match(&lock, path, input.requests, input.allow, input.accelerator, err) < 0 ||
-	    stage_catalog(s, err) < 0)
+	    stage_catalog(s, err) < 0 || stage_plan_add_os(s, &input, err) < 0)
 		return -1;
 	if (platforms_check(&s->catalog, &input, &lock.plan, s->arena, &s->why, err) < 0) {
 		name_file(s, NULL, err);

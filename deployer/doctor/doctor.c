@@ -118,6 +118,29 @@ static void patient_line(struct str *out, const char *name, const char *value)
 		str_addf(out, "%s=%s\n", name, value);
 }
 
+/* Loopback addresses reach every host only where all are on one machine, as those of a loopback lab are. */
+static bool patient_is_local(const struct fleet *fleet, struct arena *arena)
+{
+	size_t hostname = fact_row("hostname");
+	const char *first = NULL;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct member *m = &fleet->members[i];
+		const char *name;
+
+		if (!starts_with(m->host->address, "127."))
+			return false;
+		if (!m->facts.host)
+			continue;
+		name = facts_text(&m->facts, hostname, arena);
+		if (!first)
+			first = name;
+		if (!*name || strcmp(first, name) != 0)
+			return false;
+	}
+	return first != NULL;
+}
+
 static const char *patient_more(const struct member *m, const struct doctor_stack *stack,
 				const char *said, struct arena *arena)
 {
@@ -133,6 +156,7 @@ static const char *patient_more(const struct member *m, const struct doctor_stac
 		     arena_strndup(arena, registry, strcspn(registry, ":/")));
 	patient_line(&out, "cluster_running", m->state.running ? "yes" : "");
 	patient_line(&out, "cluster_hosts", arena_printf(arena, "%zu", m->fleet->count));
+	patient_line(&out, "cluster_local", patient_is_local(m->fleet, arena) ? "yes" : "");
 	patient_line(&out, "stack_driver", stack->driver);
 	patient_line(&out, "stack_accelerator", stack->accelerator);
 	patient_line(&out, "overlap",

@@ -22,6 +22,7 @@ const char *const finding_names[][2] = {
 	{"cluster_registry", "the registry's host, without its port"},
 	{"cluster_running", "yes where the cluster's container runs on the host"},
 	{"cluster_hosts", "how many hosts were probed"},
+	{"cluster_local", "yes where all hosts are one machine with loopback addresses"},
 	{"stack_driver", "the oldest driver that the stack of ringup.lock runs with"},
 	{"stack_accelerator", "cuda or cpu"},
 	{"overlap", "another interface whose network holds the cluster's"},

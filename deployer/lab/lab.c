@@ -36,6 +36,17 @@ static int check_cluster_file(const char *path, struct arena *arena, struct erro
 		path);
 }
 
+/* The lab's paths are in settings of sshd and in PATH, where these signs end a path or mean something else. */
+static int lab_check_folder(const struct lab *lab, struct error *err)
+{
+	if (!strpbrk(lab->folder, " \t\n\"'\\%:"))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"the path of the folder '%s' has a blank, a quote, a colon, '%%' or '\\', which sshd's settings cannot hold; make the lab in a folder without one",
+		lab->folder);
+}
+
 /* Writes the host keys of all lab hosts for ringup's own logins. */
 static int write_known_hosts(const struct lab *lab, struct arena *arena, struct error *err)
 {
@@ -179,6 +190,8 @@ int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *
 	if (check_cluster_file(cluster_path, arena, err) < 0)
 		return -1;
 	lab_load(cluster_path, arena, lab);
+	if (lab_check_folder(lab, err) < 0)
+		return -1;
 	if (!wish->hosts && lab->host_count)
 		hosts = lab->host_count;
 	if (private_folder(arena_printf(arena, "%s/.ringup", lab->folder), err) < 0 ||

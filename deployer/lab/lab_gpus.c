@@ -252,14 +252,21 @@ static int lab_gpus_set(struct lab *lab, const struct lab_gpus_wish *wish, const
 		return error_set(err, ERROR_USAGE, "--gpus: write 8xH100, node01=8xH100, or none");
 	if (lab_gpus_check(value, wish->nvlink, arena, err) < 0)
 		return -1;
-	for (int i = first; i <= last; i++)
+	for (int i = first; i <= last; i++) {
+		const struct lab_gpus old = lab->hosts[i].gpus;
+		struct error ignored = {0};
+
+		/* links stay where the new GPUs can have them; a host with --gpus has the toolkit */
 		lab->hosts[i].gpus = (struct lab_gpus){
 			.spec = value,
-			.driver = *value ? lab->hosts[i].gpus.driver : "",
-			.nvlink = wish->nvlink && *value,
-			.infiniband = wish->infiniband && *value,
+			.driver = *value ? old.driver : "",
+			.nvlink = *value &&
+				  (wish->nvlink || (old.nvlink && lab_gpus_check(value, true, arena,
+										 &ignored) == 0)),
+			.infiniband = *value && (wish->infiniband || old.infiniband),
 			.toolkit = *value != '\0',
 		};
+	}
 	return 0;
 }
 
@@ -343,6 +350,13 @@ static bool lab_gpus_any(const struct lab *lab)
 	return false;
 }
 
+/* Whether a person has broken the host's GPUs: writing them anew mends that. */
+static bool lab_gpus_has_fault(const struct lab *lab, int host, struct arena *arena)
+{
+	return file_exists(
+		lab_path(lab, arena_printf(arena, "node%02d/gpus/fault", host + 1), arena));
+}
+
 int lab_gpus_apply(struct lab *lab, const struct lab_gpus_wish *wish, struct arena *arena,
 		   struct error *err)
 {
@@ -374,7 +388,8 @@ int lab_gpus_apply(struct lab *lab, const struct lab_gpus_wish *wish, struct are
 		/* sshd's environment and the engine's hook are read at their start */
 		lab->hosts[i].restarts = (*before[i].spec != '\0') != (*now->spec != '\0') ||
 					 before[i].toolkit != now->toolkit;
-		lab->hosts[i].gpus_changed = lab_gpus_is_wished(wish);
+		lab->hosts[i].gpus_changed =
+			lab_gpus_is_wished(wish) || lab_gpus_has_fault(lab, i, arena);
 	}
 	return 0;
 }

@@ -80,3 +80,22 @@ const char *os_tidy(const struct model *model, const char *words)
 				    name + length)
 		     : tidy;
 }
+
+const char *os_of_host(const struct catalog *catalog, const char *os)
+{
+	const struct table *table = catalog_table(catalog, "os");
+
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		const char *name = table_cell(table, row, "version");
+		const char *id = table_cell(table, row, "id");
+		const char *release = name + os_find_distribution(name);
+		const char *rest = os + strlen(id);
+
+		if (!*id || !*release || !starts_with(os, id) || !starts_with(rest, release))
+			continue;
+		rest += strlen(release);
+		if (!*rest || *rest == '.') /* a release of it: rhel 9.4 is of ubi9 */
+			return name;
+	}
+	return NULL;
+}

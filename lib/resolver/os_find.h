@@ -17,4 +17,10 @@ const char *os_nearest(const struct model *model, const char *os);
  */
 const char *os_tidy(const struct model *model, const char *words);
 
+/*
+ * The catalog's name of a host's own OS (facts: ID and VERSION_ID of os-release): "rockylinux9" of "rocky9.4". NULL:
+ * no row is for it.
+ */
+const char *os_of_host(const struct catalog *catalog, const char *os);
+
 #endif

@@ -199,3 +199,25 @@ touch ran|no|'"';touch ran;'|" ]
 	[ "$status" = 3 ]
 	[ "$output" = "a \"b\" c /there $PWD none none" ]
 }
+
+@test "a lab in a folder whose path sshd's settings cannot hold is refused, and leaves nothing" {
+	mkdir 'a b'
+	cd 'a b'
+	apart ringup lab up --loopback --hosts 1
+	says 2 "/a b' has a blank" "make the lab in a folder without one"
+	[ -z "$(ls -A)" ]
+}
+
+@test "one host is one host" {
+	local lab=$BATS_TEST_TMPDIR/one
+	mkdir "$lab"
+	apart ringup -f "$lab/cluster.yaml" lab up --loopback --hosts 1 3>&- 4>&-
+	says 0
+	grep -qE '^lab of 1 loopback host is up: 127\.0\.[0-9]+\.2; cluster file' ../out
+	apart ringup -f "$lab/cluster.yaml" down
+	cp ../out down.out
+	apart ringup -f "$lab/cluster.yaml" lab down
+	says 0
+	grep -q '^cluster lab is down on 1 host' down.out
+	! grep -q hosts down.out
+}

@@ -283,3 +283,67 @@ probed() {
 	says 0
 	! grep -q 'no image' ../err
 }
+
+# bare HOST=OS...: a cluster with engine: none, whose hosts were probed and have these OSes.
+bare() {
+	local host list=
+	for host; do
+		list+="{\"host\": \"${host%%=*}\", \"kernel\": \"6.1\", \"os\": \"${host#*=}\"},"
+	done
+	printf '{name: lab, hosts: [a, b], stack: [openmpi, python], container: {engine: none}}\n' >cluster.yaml
+	mkdir -p .ringup
+	echo "{\"hosts\": [${list%,}]}" >.ringup/facts.json
+}
+
+@test "engine: none: the stack is for the hosts' own OS, whatever the lock of another one has" {
+	export RINGUP_CATALOG=$ROOT/recipes/catalog
+	bare a=ubuntu22.04 b=ubuntu22.04
+	ringup -q resolve --no-facts >/dev/null
+	grep -q debian12 ringup.lock
+	apart ringup build --dry-run
+	says 3 "ringup.lock is locked to a stack that does not fit any more" "os==ubuntu22.04" "resolve --update"
+	apart ringup --json resolve
+	says 0
+	json 'd["stack"]["os"]["version"] == "ubuntu22.04" and d["stack"]["python"]["version"].startswith("3.10")'
+	json 'd["requests"] == ["openmpi", "python"]'
+	apart ringup recipe --format script
+	says 0
+	grep -qF '$ID == ubuntu && ($VERSION_ID == 22.04' ../out
+	# whoever names an OS gets it; a question with containers is not about the hosts' OS
+	apart ringup --json resolve --no-lock openmpi os==ubuntu24.04
+	json 'd["stack"]["os"]["version"] == "ubuntu24.04"'
+	bare a=rocky9.4 b=rocky9.5
+	apart ringup --json resolve --no-lock
+	json 'd["stack"]["os"]["version"] == "rockylinux9"'
+	sed -i 's/engine: none/engine: docker/' cluster.yaml
+	apart ringup --json resolve --no-lock
+	json 'd["stack"]["os"]["version"] == "debian12"'
+}
+
+@test "engine: none: hosts of several OSes, and an OS that no stack is for: exit 3, with what works" {
+	export RINGUP_CATALOG=$ROOT/recipes/catalog
+	bare a=debian12 b=ubuntu24.04
+	apart ringup resolve
+	says 3 "the hosts' own OS, and they have several" "split the cluster: a -> debian12; b -> ubuntu24.04"
+	apart ringup --json resolve
+	says 3
+	json '[g["members"] for g in d["groups"]] == ["a", "b"]'
+	bare a=void20240314 b=void20240314
+	apart ringup resolve
+	says 3 "the catalog has none for void20240314 (host a)" "stack: []" "os==NAME"
+}
+
+@test "stack: []: nothing is resolved, and the lock holds nothing that nobody asked for" {
+	printf '{name: lab, hosts: [a], stack: [], image: {base: "docker.io/library/debian:12"}, registry: {address: "127.0.0.1:1"}}\n' >cluster.yaml
+	apart ringup --json resolve --update
+	says 0
+	json 'd["stack"] == {} and d["requests"] == []'
+	apart ringup resolve
+	says 0 "asks for nothing"
+	grep -q 'docker.io/library/debian:12' ../out
+	! grep -q openmpi ../out ringup.lock
+	# a question of the command line is another one
+	apart ringup resolve openmpi
+	says 0
+	grep -q '^openmpi' ../out
+}
