@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from free_port import free_port
 
 SECRET = os.environ.get("RINGUP_SECRET", "").encode()
-PROTOCOL = 6
+PROTOCOL = 7
 
 
 def text(words, size):
@@ -41,9 +41,9 @@ def introduction(backend=b"cpu", status=0, reason=b"", **fields):
 
 
 def workload(first=8, last=8, step=0, factor=2, iterations=1, warmups=0, aggregate=1, cycles=1, checks=1, blocking=0, average=0, host_time=0,
-             type=4, op=0, collective=0, root=0, graph=0, registers=0, find_slow=0, sgd=0):
-    return struct.pack("<QQQ17I4x", first, last, step, factor, iterations, warmups, aggregate, cycles, checks, blocking, average, host_time,
-                       type, op, collective, root, graph, registers, find_slow, sgd)
+             type=4, op=0, collective=0, root=0, graph=0, registers=0, unalign=0, cta_policy=0, find_slow=0, sgd=0):
+    return struct.pack("<QQQ19I4x", first, last, step, factor, iterations, warmups, aggregate, cycles, checks, blocking, average, host_time,
+                       type, op, collective, root, graph, registers, unalign, cta_policy, find_slow, sgd)
 
 
 def take(s, size):
@@ -172,6 +172,9 @@ ROOTS = {
     "warmups": met(warmups=1 << 31),
     "graph": met(graph=1),
     "register": met(registers=1),
+    "unaligned": met(unalign=1),
+    "unalign": met(unalign=65537),
+    "policy": met(cta_policy=3),
     "steps": met(sgd=1 << 31),
     "cycles": met(cycles=0),
     "aggregate": met(aggregate=1 << 31),

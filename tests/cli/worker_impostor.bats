@@ -54,7 +54,7 @@ said() {
 
 @test "what rank 0 says is checked: numbers out of range" {
 	play root type type-99 op collective root factor sizes too-large iterations iterations-max warmups graph register steps \
-		cycles aggregate checks blocking average results port-0 port-70000
+		cycles aggregate checks blocking average results unaligned unalign policy port-0 port-70000
 	for case in type type-99 op collective; do
 		said root "$case" 7 "*welcomes this rank with a type, operation or collective that does not exist*"
 	done
@@ -72,7 +72,10 @@ said() {
 		said root "$case" 7 "*with a way of measuring that does not exist*"
 	done
 	said root results 7 "*with more results than a run may have*"
-	for case in graph register; do
+	for case in unalign policy; do
+		said root "$case" 7 "*with buffers or a policy that do not exist*"
+	done
+	for case in graph register unaligned; do
 		said root "$case" 7 "*with a flag that this rank's backend does not know*"
 	done
 	for case in port-0 port-70000; do

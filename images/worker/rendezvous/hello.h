@@ -25,7 +25,7 @@
 
 #define HELLO_MAGIC 0x31524157474e4952u	    /* "RINGWAR1" read as a little-endian number */
 #define CHALLENGE_MAGIC 0x32524157474e4952u /* "RINGWAR2" */
-#define PROTOCOL 6
+#define PROTOCOL 7
 #define PROTOCOL_PROVEN 4 /* the first one with proofs */
 
 struct greeting {
