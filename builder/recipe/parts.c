@@ -98,9 +98,9 @@ static char *section_end(char *text, int *number)
 
 static void read_sections(struct part *part, char *text, int number, struct arena *arena)
 {
-	size_t count = 0;
+	size_t count = 1;
 
-	for (const char *at = text; at; at = strstr(at + 1, "\n--- "))
+	for (const char *at = text; (at = strstr(at, "\n--- ")); at++)
 		count++;
 	part->sections = ARENA_ARRAY(arena, count, struct section);
 	while (*text) {

@@ -273,9 +273,9 @@ static bool hca_allows(const char *list, const struct ib_port *port)
 
 static bool gids_are_known(const char *list)
 {
-	size_t count = 0;
+	size_t count = 1;
 
-	for (const char *at = list; at; at = strchr(at + 1, ';'))
+	for (const char *at = list; (at = strchr(at, ';')); at++)
 		count++;
 	return *list && count < GIDS_MOST;
 }
