@@ -245,6 +245,6 @@ states() {
 	[[ $output = *"none=there is no nvidia-smi"* ]]
 	printf '#!/bin/sh\necho Failed to initialize NVML: Driver/library version mismatch\nexit 18\n' >bin/nvidia-smi
 	chmod +x bin/nvidia-smi
-	lease take id=one count=1 | grep -x 'none=nvidia-smi fails: Failed to initialize NVML: Driver/library version mismatch'
+	lease take id=one count=1 | grep -x 'broken=nvidia-smi fails: Failed to initialize NVML: Driver/library version mismatch'
 	[ ! -e state ]
 }
