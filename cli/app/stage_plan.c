@@ -202,13 +202,37 @@ static int stage_plan_refuse_mix(struct stages *s, const struct resolve_input *i
 	return unsatisfied_say(&s->why, s->arena, err);
 }
 
+static bool stage_plan_has_stack(struct stages *s, const struct resolve_input *input,
+				 struct error *err)
+{
+	struct unsatisfied why;
+	struct plan plan;
+
+	return resolve_platforms(&s->catalog, input, s->arena, &plan, &why, err) == 0;
+}
+
+/* Adds the request for the OS. Where no stack is for it, the hosts get the one of another OS, with a warning. */
+static void stage_plan_ask_os(struct stages *s, struct resolve_input *input, const char *os)
+{
+	struct words requests = WORDS_INIT(s->arena);
+	struct resolve_input with = *input;
+	struct error err = {0}, ignored = {0};
+
+	words_add_all(&requests, input->requests);
+	words_addf(&requests, "os==%s", os);
+	with.requests = words_list(&requests);
+	if (stage_plan_has_stack(s, &with, &err))
+		*input = with;
+	else if (stage_plan_has_stack(s, input, &ignored))
+		log_warn("the stack is not for the hosts' own OS: %s", err.text);
+}
+
 /*
  * With engine: none nothing but the hosts' own OS can hold the stack: it becomes the last of the requests where none
  * names an OS.
  */
 static int stage_plan_add_os(struct stages *s, struct resolve_input *input, struct error *err)
 {
-	struct words requests = WORDS_INIT(s->arena);
 	const struct facts *first = NULL;
 
 	if (strcmp(s->cluster.container.engine, "none") != 0 ||
@@ -235,9 +259,7 @@ static int stage_plan_add_os(struct stages *s, struct resolve_input *input, stru
 			err,
 			"'stack: []' uses what the hosts have; os==NAME in `stack` names an OS of 'ringup matrix os' that is near enough");
 	}
-	words_add_all(&requests, input->requests);
-	words_addf(&requests, "os==%s", stage_plan_os(s, first));
-	input->requests = words_list(&requests);
+	stage_plan_ask_os(s, input, stage_plan_os(s, first));
 	return 0;
 }
 

@@ -123,9 +123,10 @@ static inline bool bit_is_set(const uint64_t *words, size_t bit)
 	return words[bit / 64] >> (bit % 64) & 1;
 }
 
+/* Makes the bits, in the model's arena; for admitted_bits alone. */
 uint64_t *admitted_mark(struct admitted *admitted);
 
-/* NULL without a demand. */
+/* The bits, one per value of the component in the model's order; they live as long as the model. NULL without a demand. */
 static inline const uint64_t *admitted_bits(struct admitted *admitted)
 {
 	if (!admitted)

@@ -333,6 +333,21 @@ bare() {
 	says 3 "the catalog has none for void20240314 (host a)" "stack: []" "os==NAME"
 }
 
+@test "engine: none: where no stack is for the hosts' own OS, the one of another OS is taken and said" {
+	export RINGUP_CATALOG=$ROOT/recipes/catalog
+	bare a=debian12
+	sed -i 's/stack: .*\], container/stack: [cuda], container/' cluster.yaml
+	sed -i 's/"kernel"/"driver": "470.57.02", "kernel"/' .ringup/facts.json
+	apart ringup --json resolve
+	says 0 "the stack is not for the hosts' own OS" "driver 470.57.02 (host a)"
+	json 'd["stack"]["os"]["version"] != "debian12" and d["stack"]["cuda"]["version"].startswith("11.")'
+	apart ringup build --dry-run
+	says 0
+	apart ringup --json resolve --no-lock cuda==13.0
+	says 3 "driver 470.57.02 (host a)"
+	! grep -q "os==debian12" ../err
+}
+
 @test "stack: []: nothing is resolved, and the lock holds nothing that nobody asked for" {
 	printf '{name: lab, hosts: [a], stack: [], image: {base: "docker.io/library/debian:12"}, registry: {address: "127.0.0.1:1"}}\n' >cluster.yaml
 	apart ringup --json resolve --update

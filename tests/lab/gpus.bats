@@ -6,7 +6,7 @@ load helper
 
 setup_file() {
 	lab_begin
-	ringup -q lab up --loopback --hosts 2 --gpus 8xH100,node02=4xA100 --driver node02=525.60.13 3>&- 4>&-
+	ringup -q lab up --loopback --hosts 2 --gpus 8xH100,node02=4xA100 --driver node02=470.57.02 3>&- 4>&-
 }
 
 teardown_file() {
@@ -26,7 +26,7 @@ uuid() {
 	run --separate-stderr ringup --json probe
 	[ "$status" = 0 ]
 	[ "$(grep -c 'simulated GPUs' <<<"$stderr")" = 1 ]
-	jq -e '.simulated and ([.hosts[].driver] == ["550.54.15", "525.60.13"]) and
+	jq -e '.simulated and ([.hosts[].driver] == ["550.54.15", "470.57.02"]) and
 		([.hosts[].simulated] == ["8x NVIDIA H100 80GB HBM3", "4x NVIDIA A100-SXM4-80GB"])' <<<"$output"
 	[ "$(jq '[.hosts[].gpus | split(";") | length] | join(" ")' <<<"$output")" = '"8 4"' ]
 }
@@ -60,9 +60,9 @@ uuid() {
 	variant old.yaml 's/^stack:.*/stack: ["cuda==13.0"]/'
 	ringup -q -f old.yaml probe >/dev/null
 	fails 3 -f old.yaml resolve
-	says "cuda==13.0" "driver 525.60.13 (host node02)" "this would work: cuda==" "driver>="
+	says "cuda==13.0" "driver 470.57.02 (host node02)" "this would work: cuda==" "driver>="
 	fails 3 -f old.yaml up
-	says "driver 525.60.13 (host node02)"
+	says "driver 470.57.02 (host node02)"
 }
 
 @test "without a container the ranks see the GPUs that the hosts give, and no others" {
@@ -105,7 +105,7 @@ uuid() {
 	ringup -q lab up --loopback --nvlink --infiniband 3>&- 4>&-
 	ringup -q lab up --loopback --gpus node02=3xA100 3>&- 4>&-
 	jq -e '[.hosts[].gpus | .nvlink and .infiniband] == [true, true]' .ringup/lab/state.json
-	[ "$(ringup -q --json probe | jq -r '.hosts[1].simulated + " " + .hosts[1].driver')" = "3x NVIDIA A100-SXM4-80GB 525.60.13" ]
+	[ "$(ringup -q --json probe | jq -r '.hosts[1].simulated + " " + .hosts[1].driver')" = "3x NVIDIA A100-SXM4-80GB 470.57.02" ]
 	echo mismatch >.ringup/lab/node02/gpus/fault
 	ringup -q lab up --loopback 3>&- 4>&-
 	[ ! -e .ringup/lab/node02/gpus/fault ]
