@@ -13,7 +13,10 @@
 
 #include "core/base.h"
 
-/* Takes the tag off the line. Returns the text behind it, or NULL when the line has none. */
+/*
+ * Takes the tag off the line. Returns the text behind it, in the line, and sets *rank; *is_of_node tells whether that is the
+ * rank's number on its node or among all. NULL when the line has no tag; then *rank says nothing.
+ */
 const char *rank_tag(const char *line, int *rank, bool *is_of_node);
 
 #endif
