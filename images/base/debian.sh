@@ -24,6 +24,20 @@ case $mirror in
 esac
 [ -z "$security" ] || set -- "$@" "deb $security $release-security main"
 
+# Nobody reads manuals in a container: like Debian's own slim images this one leaves them, the translations and the
+# documents other than licences out, of its own packages and of those that a recipe adds. The folders of the manuals stay,
+# since the alternatives of Java and PostgreSQL cannot be set without them (Debian bug 863199).
+set -- --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+	--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-include=/usr/share/locale/locale.alias' \
+	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+	--customize-hook='for n in 1 2 3 4 5 6 7 8; do mkdir -p "$1/usr/share/man/man$n"; done' \
+	--customize-hook='mv "$1"/etc/dpkg/dpkg.cfg.d/99mmdebstrap "$1"/etc/dpkg/dpkg.cfg.d/slim' \
+	"$release" "$output.all.tar" "$@"
+
+# Without the hook Debian 12 gets the package usrmerge, which brings all of Perl.
+merged=/usr/share/mmdebstrap/hooks/maybe-merged-usr
+[ ! -d "$merged" ] || set -- --hook-dir="$merged" "$@"
+
 # The same packages give the same bytes: what the installation makes gets this time, as in the recipes.
 export SOURCE_DATE_EPOCH=1704067200
 
@@ -43,7 +57,7 @@ mmdebstrap --quiet --mode="$mode" --variant=minbase --include=ca-certificates \
 	--customize-hook='printf "deb http://deb.debian.org/%s main\n" \
 		"debian '"$release"'" "debian '"$release"'-updates" "debian-security '"$release"'-security" \
 		>"$1"/etc/apt/sources.list' \
-	"$release" "$output.all.tar" "$@"
+	"$@"
 
 # Each container gets its own /dev, and only the machine's root could unpack device nodes.
 mmtarfilter --path-exclude='/dev/*' <"$output.all.tar" >"$output"

@@ -150,6 +150,12 @@ digest() {
 	rm -f patterns inside listed
 }
 
+@test "image: without manuals, translations and Perl's library, with every package's licence" {
+	[ -z "$(in_container node01 find /usr/share/man /usr/share/info /usr/share/locale -type f ! -name locale.alias)" ]
+	[ -z "$(in_container node01 find /usr/share -maxdepth 1 -name perl)" ]
+	in_container node01 test -s /usr/share/doc/openmpi-bin/copyright
+}
+
 @test "hosts: one container each, from the registry's digest, with least rights" {
 	local host
 	for host in $(hosts); do
@@ -687,10 +693,10 @@ no_job() {
 	[ -e .ringup/auth.json ] # the login is the person's
 }
 
-@test "up after a purge, then down --purge at once" {
+@test "up of two hosts after a purge, then down --purge at once" {
 	local host
-	up
-	all_meet $(hosts)
+	up --hosts node01,node02
+	all_meet node01 node02
 	ringup -q down --purge
 	for host in $(hosts); do
 		[ "$(inside "$host" docker ps -aq)$(inside "$host" docker image ls -aq)$(host_files "$host")" = "" ]
