@@ -51,6 +51,7 @@ leases=$root/.leases
 boot=$(cat /proc/sys/kernel/random/boot_id)
 read -r uptime _ </proc/uptime
 uptime=${uptime%%.*}
+now=$(date -u +%Y-%m-%dT%H:%M:%SZ) # once: GPUs that are taken together have one time
 printf 'scope=%s\n' "$scope"
 
 lease_fail() {
@@ -237,7 +238,7 @@ count_queue() {
 # put NAME GRACE: writes a lease or a ticket, whole or not at all.
 put() {
 	printf '%s\n' "kind=$kind" "id=$id" "owner=$owner" "cluster=$cluster" "job=$job" "user=$user" "count=$count" \
-		"since=$(date -u +%Y-%m-%dT%H:%M:%SZ)" "boot=$boot" "until=$((uptime + $2))" "engine=$engine" \
+		"since=$now" "boot=$boot" "until=$((uptime + $2))" "engine=$engine" \
 		"container=$container" >"$leases/new" || lease_fail "cannot write $leases/new"
 	mv -fT "$leases/new" "$leases/$1" || lease_fail "cannot write $leases/$1"
 }

@@ -63,6 +63,13 @@ states() {
 	[ "$(taken one 2)" = 0,1 ]
 }
 
+@test "GPUs that are taken together are held since one time, whatever the clock does meanwhile" {
+	printf '#!/bin/sh\necho >>"%s/calls"\necho 2026-01-01T00:00:$(wc -l <"%s/calls")Z\n' "$PWD" "$PWD" >bin/date
+	chmod +x bin/date
+	[ "$(taken one 3)" = 0,1,2 ]
+	[ "$(grep -h ^since= "$LEASES"/* | sort | uniq -c | awk '{print $1}')" = 3 ]
+}
+
 @test "a GPU that a process uses without a lease is never given out" {
 	echo "GPU-0, $$" >apps
 	[ "$(states)" = "used free free free" ]
