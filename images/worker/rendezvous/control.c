@@ -239,6 +239,18 @@ bool control_failed(const struct control *c)
 	return atomic_load_explicit(&c->failed, memory_order_acquire);
 }
 
+/* Rank 0 has not answered a report within MARGIN_USEC. The others give up on it too and end their data
+ * connections, so a rank that looks lost may only be the first one that has done so. */
+static void blame_silent_root(const struct control *c, struct failure *err)
+{
+	const char *host = c->group->members[0].host;
+	struct failure seen = *err;
+
+	if (seen.status == STATUS_LOST)
+		failure_set(err, STATUS_TIMEOUT, 0, host, "rank 0 (%s) does not answer; %.300s",
+			    host, seen.reason);
+}
+
 bool control_raise(struct control *c, struct failure *err)
 {
 	int64_t deadline = clock_usec() + MARGIN_USEC;
@@ -260,6 +272,7 @@ bool control_raise(struct control *c, struct failure *err)
 	c->acknowledged = true;
 	if (!atomic_load(
 		    &c->failed)) { /* no answer: this rank's own failure is all that is known */
+		blame_silent_root(c, err);
 		c->failure = *err;
 		c->alone = true;
 		atomic_store(&c->failed, true);

@@ -98,11 +98,46 @@ static void test_root_leaves_first(void **state)
 	control_stop(group.control);
 }
 
+/* Rank 1 gives up on a silent rank 0 and ends: to rank 2 it looks as if rank 1 were lost. A report to rank 0 that stays without
+ * an answer says who is silent; what this rank has seen itself stays where nobody else can be its cause. */
+static void test_silent_root(void **state)
+{
+	static const struct {
+		enum status seen, said;
+		int rank;
+	} cases[] = {{STATUS_LOST, STATUS_TIMEOUT, 0}, {STATUS_DATA, STATUS_DATA, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct failure err;
+		struct member members[3] = {
+			{.host = "host0"}, {.host = "host1"}, {.host = "host2"}};
+		struct group group = {
+			.rank = 2, .world = 3, .timeout_usec = 60000000, .members = members};
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+		assert_int_equal(fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
+		group.control = control_start(&group, &pair[0], nobody_hangs, NULL, &err);
+		assert_non_null(group.control);
+		failure_set(&err, cases[i].seen, 1, "host1",
+			    "rank 1 (host1) is gone: its data connection ended");
+		assert_true(control_raise(group.control, &err));
+		assert_int_equal(err.status, cases[i].said);
+		assert_int_equal(err.rank, cases[i].rank);
+		assert_string_equal(err.host, members[cases[i].rank].host);
+		assert_non_null(strstr(err.reason, "rank 1 (host1) is gone"));
+		control_stop(group.control);
+		close(pair[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_looks_in_time),
 		cmocka_unit_test(test_root_leaves_first),
+		cmocka_unit_test(test_silent_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
