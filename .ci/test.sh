@@ -14,10 +14,11 @@ export BUILD PATH="$BUILD:$PATH" LC_ALL=C.UTF-8
 # A make that a test starts is no part of the one that runs the tests.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# Where python3 is a script that looks for the right Python (pyenv), each of the tests' thousands of starts would pay for it.
-if [[ $(head -c 2 "$(command -v python3)") == '#!' ]]; then
-	PATH="$BUILD:$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):${PATH#"$BUILD:"}"
-fi
+# The tests' Python is the system's, for which deps.sh installs what they import. Another python3 in PATH may be a script that
+# looks for the right one (pyenv), or import at each of the thousands of starts what somebody installed for it.
+mkdir -p "$BUILD/tests/bin"
+ln -sfn /usr/bin/python3 "$BUILD/tests/bin/python3"
+PATH=$BUILD:$BUILD/tests/bin:${PATH#"$BUILD:"}
 
 die() {
 	echo "test: $*" >&2

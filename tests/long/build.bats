@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Building for real: the native engine against Docker Engine, entry by entry; the same digest in different
 # surroundings; what a failed or interrupted build leaves. No hosts: a file of its own, a cache of its own. The
-# other engines build a tiny image in tests/lab/engines.bats.
+# other engines build a tiny image in tests/long/engines.bats.
 
 load ../lab/build_helper
 

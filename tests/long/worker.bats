@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The all-reduce worker, where it takes long: large sizes, and a compiler that optimises.
+# The all-reduce worker, where it takes long: large sizes, and what is compiled anew.
 
 load ../cli/worker_helper
 
@@ -14,6 +14,56 @@ setup() {
 
 @test "it builds and runs with what gcc 4.8 has, CentOS 7's" {
 	old_gcc -O3
+}
+
+# backend_extra RANK: a program with one more backend, whose file is all that was added to the sources
+backend_extra() {
+	local sources=$BATS_TEST_TMPDIR/worker
+	rm -rf "$sources"
+	cp -R "$BATS_TEST_DIRNAME/../../images/worker" "$sources"
+	mkdir "$sources/backend/extra"
+	cat >"$sources/backend/extra/backend_extra.c" <<-END
+		#include "backend/backend.h"
+		static int probe(struct failure *err)
+		{
+			return failure_set(err, STATUS_GPU, -1, "", "it is not here");
+		}
+		const struct backend backend_extra = {.name = "extra", .auto_rank = $1, .probe = probe};
+	END
+	CC=$BATS_TEST_TMPDIR/cc MPICC=none CFLAGS=-O0 sh "$sources/build.sh" "$BATS_TEST_TMPDIR/out"
+}
+
+# compiler: "cc", which compiles each source but the new backend's only once
+compiler() {
+	cat >"$BATS_TEST_TMPDIR/cc" <<-'END'
+		#!/bin/bash
+		kept=$BATS_TEST_TMPDIR/kept-${!#//\//.}
+		[[ " $* " == *" -c "* && $* != */extra/* ]] || exec gcc "$@"
+		while [[ $1 != -o ]]; do words+=("$1") && shift; done
+		[[ -e $kept ]] || gcc "${words[@]}" -o "$kept" "$3"
+		cp "$kept" "$2"
+	END
+	chmod +x "$BATS_TEST_TMPDIR/cc"
+	export BATS_TEST_TMPDIR
+}
+
+@test "a backend is one file, and auto is the one with the lowest rank" {
+	compiler
+	backend_extra 20
+	run "$BATS_TEST_TMPDIR/out/allreduce" --help
+	[[ "$output" == *"auto, cpu, extra, mpi or nccl (default auto)"* ]]
+	run "$BATS_TEST_TMPDIR/out/allreduce" --backend nothing
+	[[ "$output" == *"--backend 'nothing': auto, cpu, extra, mpi or nccl is needed"* ]]
+	run "$BATS_TEST_TMPDIR/out/allreduce" --backend extra -e 8
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"it is not here"* ]]
+	"$BATS_TEST_TMPDIR/out/allreduce" -e 8
+	backend_extra 5
+	run "$BATS_TEST_TMPDIR/out/allreduce" -e 8
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"it is not here"* ]]
+	backend_extra 0
+	"$BATS_TEST_TMPDIR/out/allreduce" -e 8
 }
 
 @test "training: all-reduce and server do the sums of one rank, for other numbers of ranks" {

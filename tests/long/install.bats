@@ -3,7 +3,7 @@
 # make dist, install and uninstall, without git and from elsewhere. Nothing is compiled but one file: the
 # programs are those of the build that is tested.
 
-load helper
+load ../cli/helper
 
 setup() {
 	common_setup

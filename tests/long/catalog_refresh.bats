@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ringup catalog refresh against upstreams that stand in for PyPI and the others, and the age of the catalog.
 
-load helper
+load ../cli/helper
 setup() {
 	common_setup
 	up=$PWD/upstream

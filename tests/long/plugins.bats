@@ -3,7 +3,7 @@
 # An engine, a launcher and an engine to export to are one file each: in a copy of the tree a new file is all that changes, the
 # program knows the new name, and what others get by default stays as it was.
 
-load helper
+load ../cli/helper
 
 setup_file() {
 	local root folder name
