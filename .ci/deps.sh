@@ -58,6 +58,8 @@ umoci                  # test: unpacks what ringup unpacks
 docker-compose         # test: runs what ringup exports for it
 python3-yaml           # test: reads exported manifests
 python3-jsonschema     # test: checks their fields
+mpich                  # test: the other MPI, for jobs that it starts
+libmpich-dev           # test: its compiler
 slurm-wlm              # test: a scheduler, for jobs that go to one
 munge                  # test: its logins
 '

@@ -28,8 +28,8 @@
 #define WORD_BYTES 64
 #define NONE SIZE_MAX
 
-enum diagnosis_kind { KIND_CAUSE, KIND_SIGN, KIND_ECHO, KIND_WARNING, KIND_COUNT };
-static const char *const kind_names[KIND_COUNT] = {"cause", "sign", "echo", "warning"};
+enum diagnosis_kind { KIND_CAUSE, KIND_ABORT, KIND_SIGN, KIND_ECHO, KIND_WARNING, KIND_COUNT };
+static const char *const kind_names[KIND_COUNT] = {"cause", "abort", "sign", "echo", "warning"};
 
 struct diagnosis_piece {
 	const char *text;
@@ -60,7 +60,8 @@ struct diagnoses {
 };
 
 struct diagnosis_found {
-	size_t order; /* 0: not found */
+	size_t order;	/* 0: not found */
+	bool by_status; /* and not by a line */
 	struct diagnosis result;
 };
 
@@ -529,6 +530,7 @@ void diagnosing_status(struct diagnosing *job, const char *host, int rank, int s
 
 			if (row->statuses[k] != status || job->found[i].order)
 				continue;
+			job->found[i].by_status = true;
 			diagnosis_add_found(job, i, host, rank)->line =
 				arena_printf(job->arena, "exit status %d%s%s", status,
 					     name ? ": " : "", name ? name : "");
@@ -554,6 +556,12 @@ static const struct diagnosis_found *diagnosis_next_found(const struct diagnosin
 	return next;
 }
 
+/* Whether something better is known than this one. */
+static bool diagnosis_is_beaten(const struct diagnosing *job, const struct diagnosis_found *found)
+{
+	return found->by_status && diagnosis_next_found(job, KIND_ABORT, 0);
+}
+
 size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[static DIAGNOSIS_BEST])
 {
 	size_t count = 0;
@@ -565,9 +573,22 @@ size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[stati
 			break;
 		while (count < DIAGNOSIS_BEST &&
 		       (found = diagnosis_next_found(job, kind, found ? found->order : 0)))
-			best[count++] = found->result;
+			if (!diagnosis_is_beaten(job, found))
+				best[count++] = found->result;
 	}
 	return count;
+}
+
+bool diagnosing_abort(const struct diagnosing *job, struct diagnosis *said)
+{
+	const struct diagnosis_found *found = NULL;
+
+	while ((found = diagnosis_next_found(job, KIND_ABORT, found ? found->order : 0)))
+		if (found->result.rank >= 0) {
+			*said = found->result;
+			return true;
+		}
+	return false;
 }
 
 bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct arena *arena)
@@ -575,6 +596,8 @@ bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct 
 	struct diagnosing *job = diagnosing_new(table, arena);
 
 	diagnosing_feed(job, NULL, DIAGNOSIS_NO_RANK, lines, strlen(lines));
-	return !diagnosis_next_found(job, KIND_CAUSE, 0) &&
-	       !diagnosis_next_found(job, KIND_SIGN, 0) && diagnosis_next_found(job, KIND_ECHO, 0);
+	for (enum diagnosis_kind kind = 0; kind < KIND_ECHO; kind++)
+		if (diagnosis_next_found(job, kind, 0))
+			return false;
+	return diagnosis_next_found(job, KIND_ECHO, 0);
 }

@@ -6,6 +6,8 @@
  *
  *   id       a name of its own
  *   kind     cause:   the line names what is wrong
+ *            abort:   the line's rank asked for the end of the whole job, and its launcher killed all ranks:
+ *                     that they were killed is then no sign of anything
  *            sign:    the line says what gave way, but not why (NCCL's "unhandled system error")
  *            echo:    the line says that another process ended, or a whole job did
  *            warning: the line also stands in the output of jobs that succeed
@@ -73,15 +75,18 @@ void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const c
 void diagnosing_status(struct diagnosing *job, const char *host, int rank, int status);
 
 /*
- * What most likely was the reason, first the causes, then the signs; within a kind in the order
- * in which they came. Echoes count only where there is nothing better, and warnings only where there
+ * What most likely was the reason, first the causes, then aborts, then the signs; within a kind in the
+ * order in which they came. Echoes count only where there is nothing better, and warnings only where there
  * is nothing else. Returns how many there are: 0 when nothing is known.
  */
 size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[static DIAGNOSIS_BEST]);
 
+/* The first rank whose output says that it asked for the job's end. Returns whether there is one. */
+bool diagnosing_abort(const struct diagnosing *job, struct diagnosis *said);
+
 /*
  * Whether these lines, the last ones of a rank that failed, only say that another process ended: they
- * fit echoes, and neither a cause nor a sign. The arena is for what is found on the way.
+ * fit echoes, and no cause, abort or sign. The arena is for what is found on the way.
  */
 bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct arena *arena);
 

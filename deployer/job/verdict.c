@@ -37,7 +37,7 @@ void job_verdict_feed(struct job_verdict *verdict, const char *host, int rank, c
 bool job_verdict_fail(struct job_verdict *verdict, int status, int rank, const char *host,
 		      const char *reason)
 {
-	if (verdict->result->status && !verdict->echo_usec)
+	if (verdict->result->status && (!verdict->echo_usec || verdict->is_killed))
 		return false;
 	verdict->echo_usec = 0;
 	*verdict->result =
@@ -71,9 +71,11 @@ bool job_verdict_fail_rank(struct job_verdict *verdict, int status, int rank, co
 				 : arena_printf(arena, "rank %d on %s ended with status %d", rank,
 						host, status)))
 		return false;
-	if (is_echo)
+	/* its launcher may have killed it, for what another rank's output is about to say */
+	verdict->is_killed = !is_echo && status == 128 + SIGKILL;
+	if (is_echo || verdict->is_killed)
 		verdict->echo_usec = clock_usec();
-	return !is_echo;
+	return !verdict->echo_usec;
 }
 
 bool job_verdict_is_settled(const struct job_verdict *verdict, uint64_t now_usec)
@@ -84,6 +86,24 @@ bool job_verdict_is_settled(const struct job_verdict *verdict, uint64_t now_usec
 void job_verdict_close(struct job_verdict *verdict)
 {
 	verdict->echo_usec = 0;
+}
+
+/*
+ * MPICH's launcher kills every rank when one calls MPI_Abort, that one included, and any of them may be seen
+ * first. A rank that was killed gives way to the one that asked for it.
+ */
+static void verdict_blame_abort(struct job_verdict *verdict)
+{
+	struct job_result *result = verdict->result;
+	struct diagnosis said;
+
+	if (result->rank < 0 || result->status != 128 + SIGKILL ||
+	    !diagnosing_abort(verdict->diagnosing, &said))
+		return;
+	result->rank = said.rank;
+	result->host = said.host;
+	result->reason =
+		arena_printf(verdict->arena, "rank %d on %s ended the job", said.rank, said.host);
 }
 
 static void verdict_add_tail(struct job_verdict *verdict)
@@ -130,6 +150,8 @@ void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool 
 
 	if (!result->status || result->is_interrupted)
 		return;
+	if (verdict->diagnosing)
+		verdict_blame_abort(verdict);
 	if (result->rank >= 0 || with_launcher)
 		verdict_add_tail(verdict);
 	if (verdict->diagnosing)

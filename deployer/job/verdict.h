@@ -3,7 +3,8 @@
  * verdict.h - why a job failed: its first failure, and what is known of such failures.
  *
  * When one rank dies, the others fail too, since their connections break. The first failure counts. One that
- * only echoes another's end, by its last lines, gives way to a better one that comes a moment later.
+ * only echoes another's end, by its last lines, gives way to a better one that comes a moment later. A rank that was killed
+ * gives way to the rank that says it called MPI_Abort, since some launchers then kill all.
  */
 #ifndef DEPLOYER_JOB_VERDICT_H
 #define DEPLOYER_JOB_VERDICT_H
@@ -31,8 +32,9 @@ struct job_verdict {
 	const struct diagnoses *failures; /* NULL: the table cannot be read; and then */
 	struct diagnosing *diagnosing;	  /* NULL, too */
 	uint64_t begin_usec;
-	uint64_t
-		echo_usec; /* when a rank failed because another one had ended; 0: the failure is real */
+	/* When a rank failed because another one had ended, or was killed; 0: the failure is real. */
+	uint64_t echo_usec;
+	bool is_killed; /* only the output of a rank that asked for the job's end can be a better reason */
 };
 
 /* Begins with a job that is well. A table that cannot be read costs the diagnosis, not the job. */

@@ -279,6 +279,30 @@ static void test_killed(void **state)
 	assert_string_equal(best[1].id, "killed");
 }
 
+/* MPICH's launcher kills every rank when one asks for the end: who asked is known by its own line, and comes first. */
+static void test_abort(void **state)
+{
+	struct scratch *s = *state;
+	struct diagnosing *job = diagnosing_new(table_of(s), &s->arena);
+	struct diagnosis best[DIAGNOSIS_BEST], said;
+
+	diagnosing_status(job, "node01", 0, 137);
+	assert_false(diagnosing_abort(job, &said));
+	feed(job, DIAGNOSIS_NO_RANK, record(s, "mpich-abort"));
+	assert_false(diagnosing_abort(job, &said));
+	job = diagnosing_new(table_of(s), &s->arena);
+	diagnosing_status(job, "node01", 0, 137);
+	feed(job, 3, record(s, "mpich-abort"));
+	assert_true(diagnosing_abort(job, &said));
+	assert_int_equal(said.rank, 3);
+	assert_string_equal(said.id, "mpich-abort");
+	/* that memory ran out is no likely reason any more */
+	assert_int_equal(diagnosing_best(job, best), 1);
+	assert_string_equal(best[0].id, "mpich-abort");
+	assert_string_equal(best[0].cause, "the program called MPI_Abort with status 7");
+	assert_false(diagnoses_is_echo(table_of(s), record(s, "mpich-abort"), &s->arena));
+}
+
 /* A traceback shows the line of source first, then the exception. */
 static void test_traceback(void **state)
 {
@@ -424,6 +448,7 @@ int main(void)
 		SCRATCH_TEST(test_order),
 		SCRATCH_TEST(test_cause_before_consequence),
 		SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_abort),
 		SCRATCH_TEST(test_traceback),
 		SCRATCH_TEST(test_words),
 		SCRATCH_TEST(test_lines),
