@@ -2,6 +2,7 @@
 #include "deployer/bringup/ports.h"
 
 #include "core/str.h"
+#include "deployer/remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,28 @@ static const char *ports_holder(struct member *m, int port)
 	return NULL;
 }
 
+/* " of the container NAME" when the holder is a process of one, and "" when it is not, or nobody can say. */
+static const char *ports_container(struct member *m, const char *holder)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const char *process = strstr(holder, "(process "), *name;
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
+	struct error ignored = {0};
+
+	if (!process || !m->ssh)
+		return "";
+	process = arena_printf(&m->arena, "%d", atoi(process + strlen("(process ")));
+	if (remote_script("port_container", WORDS(m->engine->name, process), &words, &ignored) < 0)
+		return "";
+	command.words = words.list;
+	if (ssh_run(m->ssh, &command, &result, &ignored) < 0)
+		return "";
+	str_one_line(&result.out, PORTS_WHO_BYTES);
+	name = remote_value(result.out.text, "container", &m->arena);
+	return *name ? arena_printf(&m->arena, " of the container %s", name) : "";
+}
+
 static int ports_check_fixed(struct member *m, struct error *err)
 {
 	const char *holder = ports_holder(m, m->sshd_port);
@@ -70,8 +93,8 @@ static int ports_check_fixed(struct member *m, struct error *err)
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,
-		"%s: port %d on %s, which the container's sshd is to have, is taken by %s: end that (ss -ltnp shows it), or set container.sshd_port to another port or to auto",
-		m->host->name, m->sshd_port, m->address, holder);
+		"%s: port %d on %s, which the container's sshd is to have, is taken by %s%s: end that (ss -ltnp shows it), or set container.sshd_port to another port or to auto",
+		m->host->name, m->sshd_port, m->address, holder, ports_container(m, holder));
 }
 
 static int ports_choose(struct member *m, struct error *err)

@@ -101,12 +101,12 @@ uuids() {
 	[ "$status" != 0 ]
 }
 
-# other GPUS: a second cluster on node01, in a folder of its own, and what its `up` says.
+# other GPUS [PORT]: a second cluster on node01, in a folder of its own, and what its `up` says.
 other() {
 	mkdir -p other/.ringup
 	chmod 700 other/.ringup
 	cp .ringup/auth.json other/.ringup
-	sed "s/^name:.*/name: other/; s/sshd_port: [0-9]*/sshd_port: 9555/; s,\.ringup/lab,$LAB/.ringup/lab,g; /name: node02/d
+	sed "s/^name:.*/name: other/; s/sshd_port: [0-9]*/sshd_port: ${2:-9555}/; s,\.ringup/lab,$LAB/.ringup/lab,g; /name: node02/d
 		s/{name: node01,/{name: node01, gpus: \"$1\",/" own.yaml >other/cluster.yaml
 	(cd other && ringup up 3>&- 4>&-)
 }
@@ -125,6 +125,9 @@ holders() {
 	run other 2
 	[ "$status" = 1 ]
 	[[ $output = *"gpus: 2 asks for 2 GPUs, and 1 of 4 are free; GPU 0,1,2: the container of cluster lab"* ]]
+	run other 1 9435
+	[ "$status" = 1 ]
+	[[ $output = *"port 9435 on "*" is taken by sshd (process "*") of the container ringup-lab: end that"* ]]
 	other 1 >/dev/null 2>&1
 	[ "$(granted node01 devices)" = "$(uuid node01 3)" ]
 	[ "$(holders)" = "$(printf '%s\n' "0 the container of cluster lab" "1 the container of cluster lab" \
