@@ -22,6 +22,14 @@ setup() {
 	cd "$LAB"
 }
 
+@test "the versions inside are those that were resolved" {
+	local name
+	for name in tensorflow horovod; do
+		[ "$(in_container node01 python3 -c "import importlib.metadata; print(importlib.metadata.version('$name'))")" = \
+			"$(jq -r ".stack.$name.version" ringup.lock)" ]
+	done
+}
+
 @test "Horovod by mpirun, 3 ranks" {
 	trains 3 --ppn 1 --launcher mpirun -- python3 horovod_tf.py
 }

@@ -92,7 +92,8 @@ hold() {
 }
 
 @test "the same job gets GPUs again when it is started again" {
-	ringup -q run --gpus 1 -n 6 --retries 1 --name again -- sh -c 'exit 3' >/dev/null 2>&1 || status=$?
+	ringup -q run --gpus 1 -n 6 --retries 1 --name again -- sh -c "exit 3" >out 2>&1 || status=$?
+	cat out
 	[ "$status" = 3 ]
 	ringup --json ps | jq -e '.jobs[] | select(.job == "again") | .attempts | length == 2'
 	[ "$(free)" = 6 ]

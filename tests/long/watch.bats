@@ -69,7 +69,7 @@ breaks() {
 	[ "$(grep -c 'node01: ' out)" = 1 ]
 	kill "$(sshd_of node03)"
 	wait_for 60 grep -q 'node03: unreachable: ' out
-	ringup -q lab up --hosts 3 --loopback >/dev/null 2>&1 3>&- 4>&-
+	ringup lab up --hosts 3 --loopback >lab.out 2>&1 3>&- 4>&- || { cat lab.out .ringup/lab/node03/sshd.log; false; }
 	wait_for 60 sh -c 'tail -n 1 out | grep -q "node03: ready"'
 	kill -INT $pid
 	wait $pid || status=$?
