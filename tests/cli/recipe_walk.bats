@@ -9,9 +9,9 @@ setup() {
 	PATH="$PATH:$(cd "$ROOT" && realpath "${BUILD:-build}")/tools/bin" # 'make deps' puts hadolint there
 }
 
-@test "75 recipes, each whole (tests/long has 1000)" {
+@test "25 recipes, each whole (tests/long has 1000)" {
 	unset RINGUP_CATALOG # the real one
-	run python3 "$ROOT/tests/recipe/walk.py" --least 75 --seed "${RECIPE_SEED:-1}"
+	run python3 "$ROOT/tests/recipe/walk.py" --least 25 --seed "${RECIPE_SEED:-1}"
 	echo "$output" | tail -n 20
 	[ "$status" -eq 0 ]
 }

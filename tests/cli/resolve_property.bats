@@ -21,9 +21,9 @@ setup_file() {
 	local BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
 	common_setup
 	unset RINGUP_CATALOG
-	property answers 16
-	property monotone 6
-	property real 8 5 # the first seeds have refusals only
+	property answers 8
+	property monotone 3
+	property real 5 5 # the first seeds have refusals only
 }
 
 # holds TAG: no program found anything about this property.

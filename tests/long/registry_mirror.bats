@@ -3,8 +3,8 @@
 # 'registry serve --mirror' between two real Distribution servers: what is missing is pulled through, and
 # stays when the one behind is gone.
 
-load helper
-load namespaces
+load ../cli/helper
+load ../cli/namespaces
 
 setup() {
 	common_setup

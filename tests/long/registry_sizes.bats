@@ -3,7 +3,7 @@
 # A registry that lies about sizes: every blob has the size that the document says that names it, or it is refused.
 # Run with a sanitizer's build it also shows that no reader takes such a size for the length of its buffer.
 
-load helper
+load ../cli/helper
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1

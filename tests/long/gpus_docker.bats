@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # GPUs that are not there, on hosts with Docker: what the probe sees, what the engine really got, and what the ranks see.
 
-load helper
+load ../lab/helper
 
 setup_file() {
 	lab_begin
