@@ -10,6 +10,8 @@
 #include "core/term.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +268,14 @@ static void open_standard_streams(void)
 		close(fd);
 }
 
+/* Whether standard output is a pipe whose reader has all that it wanted, as in 'ringup matrix | head'. */
+static bool nobody_reads(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -277,8 +287,11 @@ int main(int argc, char **argv)
 	open_standard_streams();
 	interrupt_setup();
 	setvbuf(stderr, NULL, _IOLBF, 0);
-	if (dispatch(argv, &ctx, &err) == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+	if (dispatch(argv, &ctx, &err) == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+		if (nobody_reads())
+			return 128 + SIGPIPE;
 		error_errno(&err, "cannot write to standard output");
+	}
 	if (err.kind == ERROR_NONE)
 		return 0;
 	fflush(stdout);

@@ -2,6 +2,7 @@
 #include "deployer/export/kube.h"
 #include "deployer/export/yaml_out.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *kube_value(const struct kube *k, const char *name)
@@ -208,10 +209,12 @@ static void kube_add_mounts(const struct kube *k, int indent, const struct kube_
 /* "8g" of Docker is "8Gi" here. */
 static const char *kube_size(const char *text, struct arena *arena)
 {
-	uint64_t bytes;
+	static const char units[] = "bkmgt";
+	char *unit;
+	double number = strtod(text, &unit);
+	const char *at = *unit ? strchr(units, *unit | 0x20) : NULL;
+	uint64_t bytes = (uint64_t)(number * (double)(1ull << (at ? 10 * (at - units) : 0)));
 
-	if (!parse_bytes(text, &bytes))
-		return text;
 	if (bytes % GIB == 0)
 		return arena_printf(arena, "%lluGi", (unsigned long long)(bytes / GIB));
 	if (bytes % MIB == 0)

@@ -66,9 +66,14 @@ static int add_child(struct builder *b, struct yaml *parent, size_t *capacity, s
 static int parser_error(struct builder *b)
 {
 	const yaml_parser_t *p = b->parser;
+	bool is_tab = p->error == YAML_SCANNER_ERROR && p->buffer.pointer < p->buffer.last &&
+		      *p->buffer.pointer == '\t';
 
 	return error_set(b->err, ERROR_USAGE, "%s:%zu:%zu: %s", b->file, p->problem_mark.line + 1,
-			 p->problem_mark.column + 1, p->problem ? p->problem : "not valid YAML");
+			 p->problem_mark.column + 1,
+			 is_tab	      ? "a tab: YAML is indented by spaces"
+			 : p->problem ? p->problem
+				      : "not valid YAML");
 }
 
 /* Reads the next event; the caller deletes it. */

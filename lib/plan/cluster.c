@@ -70,13 +70,26 @@ static const char *cluster_name(const void *values, const void *root)
 
 /* --- registry, mirrors ---------------------------------------------------------------------- */
 
+static int registry_check_address(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_registry *registry = at->values;
+	const char *scheme = registry->address ? strstr(registry->address, "://") : NULL;
+
+	if (!at->node || !scheme)
+		return 0;
+	return yaml_error(at->node, err, "'%s' is HOST:PORT, without '%.*s': write '%s'",
+			  at->row->key, (int)(scheme - registry->address) + 3, registry->address,
+			  scheme + 3);
+}
+
 #define AT(member) offsetof(struct cluster_registry, member)
 static const struct yaml_row registry_rows[] = {
 	{.key = "address",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(address),
 	 .note = "required, except with container.engine: none",
-	 .help = "HOST:PORT, reached from here and from every host"},
+	 .help = "HOST:PORT, reached from here and from every host",
+	 .check = registry_check_address},
 	{.key = "namespace",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(namespace),
@@ -383,6 +396,47 @@ static int container_check_required(const struct yaml_place *at, struct error *e
 	return 0;
 }
 
+/* How much of the text is a number that is not 0, as 1.5; 0: none is. */
+static size_t container_number(const char *text)
+{
+	size_t whole = strspn(text, "0123456789"), part = 0;
+
+	if (whole && text[whole] == '.')
+		part = 1 + strspn(text + whole + 1, "0123456789");
+	return whole && strcspn(text, "123456789") < whole + part ? whole + part : 0;
+}
+
+/* As docker and podman take it: 512m, 8g, 1.5gb, a number of bytes. */
+static int container_check_size(const struct yaml_place *at, struct error *err)
+{
+	const char *text = *(const char *const *)((const char *)at->values + at->row->offset);
+	size_t length;
+
+	if (!at->node || !*text)
+		return 0;
+	length = container_number(text);
+	if (length) {
+		length += text[length] && strchr("bkmgtBKMGT", text[length]) ? 1 : 0;
+		length += text[length] == 'i' ? 1 : 0;
+		length += text[length] == 'b' || text[length] == 'B' ? 1 : 0;
+		if (!text[length])
+			return 0;
+	}
+	return yaml_error(at->node, err, "'%s' is '%s': it takes a size such as 512m or 8g",
+			  at->row->key, text);
+}
+
+static int container_check_cpus(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster_container *c = at->values;
+	size_t length = c->cpus ? container_number(c->cpus) : 0;
+
+	if (!at->node || !*c->cpus || (length && !c->cpus[length]))
+		return 0;
+	return yaml_error(at->node, err, "'%s' is '%s': it takes a number such as 8 or 1.5",
+			  at->row->key, c->cpus);
+}
+
 #define AT(member) offsetof(struct cluster_container, member)
 static const struct yaml_row container_rows[] = {
 	{.key = "engine",
@@ -422,17 +476,20 @@ static const struct yaml_row container_rows[] = {
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(shm_size),
 	 .value = "8g",
-	 .help = "size of /dev/shm"},
+	 .help = "size of /dev/shm",
+	 .check = container_check_size},
 	{.key = "memory",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(memory),
 	 .note = "no limit",
-	 .help = "the most memory that the container may use, as 64g"},
+	 .help = "the most memory that the container may use, as 64g",
+	 .check = container_check_size},
 	{.key = "cpus",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(cpus),
 	 .note = "no limit",
-	 .help = "processors that the container may use, as 8"},
+	 .help = "processors that the container may use, as 8",
+	 .check = container_check_cpus},
 	{.key = "volumes",
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(volumes),

@@ -196,6 +196,29 @@ accepted() {
 	printf 'hosts:\n\t- a\n' | refused tabs
 }
 
+# says_of YAML TEXT: a cluster of one host with that is refused with this text.
+says_of() {
+	printf 'hosts: [a]\n%s\n' "$1" >bad.yaml
+	apart ringup -f bad.yaml recipe
+	says 2 'bad.yaml:2:' "$2"
+}
+
+@test "sizes, processors and addresses that are none" {
+	local size
+	for size in lots 8x 0 -1 8gg 1.2.3g '"8 g"' '"."' 0.0g; do
+		says_of "container: {shm_size: $size}" "it takes a size such as 512m or 8g"
+		says_of "container: {memory: $size}" "it takes a size such as 512m or 8g"
+	done
+	for size in all 0 8cores 1.5.1; do
+		says_of "container: {cpus: $size}" "it takes a number such as 8 or 1.5"
+	done
+	says_of "registry: {address: 'https://reg.lan:5000'}" "'address' is HOST:PORT, without 'https://': write 'reg.lan:5000'"
+	for size in 512m 8g 8GB 8GiB 1.5g 1073741824 0.5t; do
+		printf 'hosts: [a]\ncontainer: {shm_size: %s, memory: %s, cpus: 1.5}\n' "$size" "$size" >good.yaml
+		ringup -f good.yaml recipe >/dev/null
+	done
+}
+
 @test "two documents" {
 	refused documents <<-'END'
 		hosts: [a]

@@ -53,6 +53,11 @@ full() {
 	says 1 'cannot write to standard output: No space left on device'
 }
 
+@test "a reader that has all that it wanted is no failure that is said" {
+	[ "$(ringup matrix 2>../err | true; echo "${PIPESTATUS[0]}")" = 141 ]
+	[ ! -s ../err ]
+}
+
 @test "a full disk is a failure that is said" {
 	full ringup version
 	full ringup --json version
