@@ -74,7 +74,7 @@ static const char *ports_container(struct member *m, const char *holder)
 
 	if (!process || !m->ssh)
 		return "";
-	process = arena_printf(&m->arena, "%d", atoi(process + strlen("(process ")));
+	process = arena_printf(&m->arena, "%ld", strtol(process + strlen("(process "), NULL, 10));
 	if (remote_script("port_container", WORDS(m->engine->name, process), &words, &ignored) < 0)
 		return "";
 	command.words = words.list;
