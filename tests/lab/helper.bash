@@ -227,6 +227,17 @@ up() {
 	}
 }
 
+# none_left PATTERN: within 10 s no process is left whose words it fits; else those that are.
+none_left() {
+	local i
+	for ((i = 0; i < 100; i++)); do
+		pgrep -f "$1" >"$BATS_TEST_TMPDIR/left" || return 0
+		sleep 0.1
+	done
+	xargs -rn 1 ps -fp <"$BATS_TEST_TMPDIR/left"
+	return 1
+}
+
 # variant FILE SED...: cluster.yaml, changed by sed, under another name in the same folder; it must differ.
 variant() {
 	local file=$1

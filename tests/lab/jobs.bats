@@ -28,13 +28,7 @@ job() {
 
 # Nothing with the test's mark lives, and no supervisor's folder is there for job NAME.
 job_left_nothing() {
-	local i
-	for i in $(seq 100); do
-		pgrep -f "$MARK|$LAB/.*ringup-job" >left || return 0
-		sleep 0.1
-	done
-	xargs -rn 1 ps -fp <left
-	return 1
+	none_left "$MARK|$LAB/.*ringup-job"
 }
 
 @test "every rank runs once, with its place in the environment" {

@@ -69,13 +69,7 @@ mpich() {
 }
 
 left_nothing() {
-	local i
-	for i in $(seq 100); do
-		pgrep -f "$LAB/(mpich|.*ringup-job)" >left || return 0
-		sleep 0.1
-	done
-	xargs -rn 1 ps -fp <left
-	return 1
+	none_left "$LAB/(mpich|.*ringup-job)"
 }
 
 @test "every rank runs once and they are one world" {
