@@ -2,7 +2,7 @@
 #include "deployer/export/kube.h"
 #include "deployer/export/yaml_out.h"
 
-#include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 const char *kube_value(const struct kube *k, const char *name)
@@ -206,15 +206,17 @@ static void kube_add_mounts(const struct kube *k, int indent, const struct kube_
 	}
 }
 
-/* "8g" of Docker is "8Gi" here. */
+/* "8g" of Docker is "8Gi" here, and "1.5g" is "1.5Gi". */
 static const char *kube_size(const char *text, struct arena *arena)
 {
-	static const char units[] = "bkmgt";
-	char *unit;
-	double number = strtod(text, &unit);
-	const char *at = *unit ? strchr(units, *unit | 0x20) : NULL;
-	uint64_t bytes = (uint64_t)(number * (double)(1ull << (at ? 10 * (at - units) : 0)));
+	int digits = (int)strspn(text, "0123456789.");
+	uint64_t bytes;
 
+	if (!parse_bytes(text, &bytes) && strchr("bB", text[digits]))
+		return arena_printf(arena, "%.*s", digits, text);
+	if (!parse_bytes(text, &bytes))
+		return arena_printf(arena, "%.*s%ci", digits, text,
+				    toupper((unsigned char)text[digits]));
 	if (bytes % GIB == 0)
 		return arena_printf(arena, "%lluGi", (unsigned long long)(bytes / GIB));
 	if (bytes % MIB == 0)

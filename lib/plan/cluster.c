@@ -410,18 +410,14 @@ static size_t container_number(const char *text)
 static int container_check_size(const struct yaml_place *at, struct error *err)
 {
 	const char *text = *(const char *const *)((const char *)at->values + at->row->offset);
-	size_t length;
+	size_t length = container_number(text);
+	char unit[8];
+	uint64_t ignored;
 
-	if (!at->node || !*text)
+	snprintf(unit, sizeof(unit), "1%s", text + length);
+	if (!at->node || !*text ||
+	    (length && (parse_bytes(unit, &ignored) || strcmp(unit, "1b") == 0)))
 		return 0;
-	length = container_number(text);
-	if (length) {
-		length += text[length] && strchr("bkmgtBKMGT", text[length]) ? 1 : 0;
-		length += text[length] == 'i' ? 1 : 0;
-		length += text[length] == 'b' || text[length] == 'B' ? 1 : 0;
-		if (!text[length])
-			return 0;
-	}
 	return yaml_error(at->node, err, "'%s' is '%s': it takes a size such as 512m or 8g",
 			  at->row->key, text);
 }

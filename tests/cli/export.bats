@@ -93,6 +93,22 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
 }
 
+@test "Kubernetes: a size of Docker's is a quantity of Kubernetes's" {
+	local size quantity
+	sed -i 's/^container:/&\n  shm_size: SIZE/' cluster.yaml
+	while read -r size quantity; do
+		sed "s/SIZE/$size/" cluster.yaml >sized.yaml
+		apart ringup -f sized.yaml export kubernetes --image "$IMAGE" plain
+		grep -q "sizeLimit: \"*$quantity\"*\$" ../out || { echo "$size"; grep sizeLimit ../out ../err; return 1; }
+	done <<<"8g 8Gi
+		1.5g 1.5Gi
+		1.5GB 1.5Gi
+		512m 512Mi
+		1073741825 1073741825
+		2048b 2048
+		99999999999999t 99999999999999Ti"
+}
+
 @test "Compose: all ranks of a job in one container" {
 	# whoever asks for GPUs gets them, also where nobody has probed
 	apart ringup export compose --image "$IMAGE" torch
