@@ -585,6 +585,38 @@ static int count_overruled(const struct search *s, const struct value *value)
 	return count;
 }
 
+/* Whether the value was tested with a CUDA that the requests admit. */
+static bool likes_asked_cuda(const struct search *s, const struct value *value)
+{
+	const struct domain *cuda = &s->model->domains[COMPONENT_CUDA];
+	const uint64_t *liked = admitted_bits(value->likes[COMPONENT_CUDA]);
+
+	for (size_t i = 0; liked && i < cuda->count; i++)
+		if (bit_is_set(liked, i) && search_admits(s, &cuda->values[i]))
+			return true;
+	return false;
+}
+
+/* Whether the request is about CUDA, and another build of the release was tested with what it admits while this one was not. */
+static bool has_better_build(const struct search *s, const struct value *value)
+{
+	const struct domain *domain = &s->model->domains[value->component];
+	uint32_t blame = 0;
+
+	if (!(s->units->asked & COMPONENT_BIT(COMPONENT_CUDA)) || !*value_cell(value, "brings") ||
+	    likes_asked_cuda(s, value))
+		return false;
+	for (size_t i = 0; i < domain->count; i++) {
+		const struct value *other = &domain->values[i];
+
+		if (other != value && strcmp(other->version, value->version) == 0 &&
+		    search_admits(s, other) && likes_asked_cuda(s, other) &&
+		    rules_fit(s, other, &blame))
+			return true;
+	}
+	return false;
+}
+
 int rules_rank(const struct search *s, const struct value *value)
 {
 	const char *hint = s->hints ? s->hints[value->component] : NULL;
@@ -603,7 +635,7 @@ int rules_rank(const struct search *s, const struct value *value)
 	}
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
 		rank++;
-	rank += has_risk(s, value);
+	rank += has_risk(s, value) + has_better_build(s, value);
 	if (s->model->strict)
 		rank += RANK_OVERRULED * count_overruled(s, value);
 	return rank < RANK_MAX ? rank : RANK_MAX - 1;
