@@ -60,7 +60,7 @@ static const char *probe_gpus(const struct facts *f, struct arena *arena)
 	return out.length ? arena_strdup(arena, out.text) : *f->gpu_error ? "unusable" : "-";
 }
 
-/* "+3600 s" of a clock that is ahead of this machine's; differences below a second are the network's. */
+/* "+3600 s" of a clock that is ahead of this machine's. */
 static const char *probe_clock(double skew, struct arena *arena)
 {
 	return skew > -1 && skew < 1 ? "0 s" : arena_printf(arena, "%+.0f s", skew);

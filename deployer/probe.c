@@ -78,8 +78,8 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {.timeout_s = PROBE_TIMEOUT_S};
 	const bool *details = arg;
+	struct probe_span span;
 	const char *script;
-	double now;
 
 	if (remote_sections("probe", *details,
 			    WORDS(m->fleet->cluster->name, m->host->address, m->engine->name,
@@ -93,11 +93,12 @@ static int probe_one(struct member *m, void *arg, struct error *err)
 	command.words = words.list;
 	command.input = script;
 	command.input_bytes = strlen(script);
-	now = wall_seconds();
+	span.asked = wall_seconds();
 	if (ssh_check(m->ssh, &command, "probe", &result, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
+	span.answered = wall_seconds();
 	probe_read_state(m, result.out.text);
-	return facts_parse(m->host->name, result.out.text, now, &m->arena, &m->facts, err);
+	return facts_parse(m->host->name, result.out.text, &span, &m->arena, &m->facts, err);
 }
 
 void fleet_probe(struct fleet *fleet, bool details)

@@ -17,9 +17,10 @@
 #include "plan/lock.h"
 #include "registry-client/login/helper.h"
 
+#include <math.h>
 #include <string.h>
 
-/* A slow login is no skew. */
+/* Less than this harms nobody but who reads logs; `ringup doctor` tells of it. */
 #define SKEW_S 5
 
 /* Names the GPUs that were there at the last probe and are not now. */
@@ -89,20 +90,39 @@ static void stage_keep_details(struct stages *s, const struct fleet *before)
 						   &before->members[k].facts, s->arena);
 }
 
+/* Names the hosts whose clocks are ahead, or behind, in one line. */
+static void stage_say_clocks(const struct stages *s, bool is_ahead)
+{
+	struct words names = WORDS_INIT(s->arena);
+	double least = 0, most = 0;
+	const char *range;
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		double skew = is_ahead ? m->facts.clock_skew_seconds : -m->facts.clock_skew_seconds;
+
+		if (m->failed || m->left_out || skew < SKEW_S)
+			continue;
+		least = names.count && least < skew ? least : skew;
+		most = most > skew ? most : skew;
+		words_add(&names, m->host->name);
+	}
+	if (!names.count)
+		return;
+	range = round(least) == round(most) ? arena_printf(s->arena, "%.0f s", most)
+					    : arena_printf(s->arena, "%.0f to %.0f s", least, most);
+	log_warn("%s: %s %s %s this machine's; start a time service on %s (chrony, "
+		 "systemd-timesyncd)",
+		 host_set_fold(words_list(&names), s->arena),
+		 names.count == 1 ? "its clock is" : "their clocks are", range,
+		 is_ahead ? "ahead of" : "behind", names.count == 1 ? "both" : "all");
+}
+
 /* Clocks that differ make certificates invalid, and logs and timeouts wrong. */
 static void stage_say_skew(const struct stages *s)
 {
-	for (size_t i = 0; i < s->fleet.count; i++) {
-		const struct member *m = &s->fleet.members[i];
-		double skew = m->facts.clock_skew_seconds;
-
-		if (m->failed || m->left_out || (skew < SKEW_S && skew > -SKEW_S))
-			continue;
-		log_warn(
-			"%s: its clock is %.0f s %s of this machine's; start a time service on both "
-			"(chrony, systemd-timesyncd)",
-			m->host->name, skew < 0 ? -skew : skew, skew < 0 ? "behind" : "ahead");
-	}
+	stage_say_clocks(s, true);
+	stage_say_clocks(s, false);
 }
 
 int stage_probe(struct stages *s, struct error *err)

@@ -104,10 +104,21 @@ static void facts_set_line(struct facts *facts, const char *key, const char *val
 		facts_set(facts, row, value, arena);
 }
 
-int facts_parse(const char *host, const char *text, double controller_time, struct arena *arena,
-		struct facts *facts, struct error *err)
+/* The host's clock minus this machine's: what is nearest to zero of all that the two readings allow. */
+static double facts_skew(double first, double last, const struct probe_span *span)
+{
+	double most = first - span->asked, least = (last > 0 ? last : first) - span->answered;
+
+	if (least > 0)
+		return facts_real(least);
+	return most < 0 ? facts_real(most) : 0;
+}
+
+int facts_parse(const char *host, const char *text, const struct probe_span *span,
+		struct arena *arena, struct facts *facts, struct error *err)
 {
 	char *copy = arena_strdup(arena, text), *line;
+	double first = 0, last = 0;
 
 	facts_clear(facts, arena_strdup(arena, host));
 	while ((line = strsep(&copy, "\n"))) {
@@ -117,11 +128,14 @@ int facts_parse(const char *host, const char *text, double controller_time, stru
 			continue;
 		*equals = '\0';
 		if (strcmp(line, "clock") == 0)
-			facts->clock_skew_seconds =
-				facts_real(strtod(equals + 1, NULL) - controller_time);
+			first = strtod(equals + 1, NULL);
+		else if (strcmp(line, "clock_at_end") == 0)
+			last = strtod(equals + 1, NULL);
 		else
 			facts_set_line(facts, line, equals + 1, arena);
 	}
+	if (span && first > 0)
+		facts->clock_skew_seconds = facts_skew(first, last, span);
 	if (!*facts->kernel)
 		return error_set(
 			err, ERROR_FAILED,

@@ -93,9 +93,18 @@ const char *facts_text(const struct facts *facts, size_t row, struct arena *aren
  */
 void facts_keep_details(struct facts *facts, const struct facts *before, struct arena *arena);
 
-/* Parses the script's lines; unknown keys are skipped. `host` is copied. */
-int facts_parse(const char *host, const char *text, double controller_time, struct arena *arena,
-		struct facts *facts, struct error *err);
+/* When the probe was asked for and when its answer was complete, by this machine's clock: seconds since 1970. */
+struct probe_span {
+	double asked, answered;
+};
+
+/*
+ * Parses the script's lines; unknown keys are skipped. `host` is copied. The host reads its clock first of all and last of
+ * all, between `asked` and `answered`. The clock's difference is the smallest that this allows, so a slow network or a
+ * busy host shows none. NULL: nobody looked at the time, and there is no difference.
+ */
+int facts_parse(const char *host, const char *text, const struct probe_span *span,
+		struct arena *arena, struct facts *facts, struct error *err);
 
 /* The caller owns the object. */
 cJSON *facts_to_json(const struct facts *facts);

@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct words notes = WORDS_INIT(&arena);
 	struct facts facts, again;
 	struct error err = {0};
-	int rc = facts_parse("node01", text, 1700000000, &arena, &facts, &err);
+	const struct probe_span span = {1700000000, 1700000001};
+	int rc = facts_parse("node01", text, &span, &arena, &facts, &err);
 
 	fuzz_check_error(rc, &err);
 	if (rc < 0)

@@ -42,4 +42,6 @@ joined() {
 	paste -sd ';' -
 }
 
+# The clock, first and last of all: what the script and the network take is no difference.
 printf 'clock=%s\n' "$(date +%s.%N)"
+trap 'printf "clock_at_end=%s\n" "$(date +%s.%N)"' EXIT

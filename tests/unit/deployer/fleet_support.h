@@ -29,8 +29,8 @@ static inline struct fleet *make_fleet(struct scratch *s, const char *yaml)
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct member *m = &fleet->members[i];
 
-		assert_fine(facts_parse(m->host->name, "kernel=6.1\ninterface=eth0\n", 0, &m->arena,
-					&m->facts, &err));
+		assert_fine(facts_parse(m->host->name, "kernel=6.1\ninterface=eth0\n", NULL,
+					&m->arena, &m->facts, &err));
 		m->state = (struct host_state){.can = abilities_unknown,
 					       .container_id = "",
 					       .config = "",

@@ -127,7 +127,7 @@ static size_t hosts_of(struct scratch *s, char *block, struct patient *patients)
 		if (next)
 			*next = '\0';
 		one = arena_printf(&s->arena, "kernel=6.1\n%s", block);
-		assert_fine(facts_parse(arena_printf(&s->arena, "node%02zu", count + 1), one, 0,
+		assert_fine(facts_parse(arena_printf(&s->arena, "node%02zu", count + 1), one, NULL,
 					&s->arena, facts, &err));
 		facts->clock_skew_seconds =
 			strtod(remote_value(one, "clock_skew_seconds", &s->arena), NULL);

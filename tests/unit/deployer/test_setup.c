@@ -36,8 +36,8 @@ static const char *needs_of(struct scratch *s, const struct setup_steps *steps, 
 		.skip = skip,
 	};
 
-	assert_fine(facts_parse("h", arena_printf(&s->arena, "kernel=6.1\n%s", lines), 0, &s->arena,
-				&facts, &err));
+	assert_fine(facts_parse("h", arena_printf(&s->arena, "kernel=6.1\n%s", lines), NULL,
+				&s->arena, &facts, &err));
 	setup_needs(steps, &wish, &facts, &s->arena, needs);
 	for (size_t i = 0; i < steps->count; i++)
 		if (needs[i])

@@ -10,7 +10,7 @@ static struct facts *host(struct scratch *s, const char *name, const char *lines
 	struct facts *facts = ARENA_NEW(&s->arena, struct facts);
 	struct error err = {0};
 
-	assert_fine(facts_parse(name, arena_printf(&s->arena, "kernel=6.1\n%s", lines), 0,
+	assert_fine(facts_parse(name, arena_printf(&s->arena, "kernel=6.1\n%s", lines), NULL,
 				&s->arena, facts, &err));
 	return facts;
 }

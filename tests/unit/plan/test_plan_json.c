@@ -40,14 +40,41 @@ static const char PROBE[] =
 	"cpus=96\nmemory_bytes=540092452864\ndisk_free_bytes=1e12\nclock=1700000010.5\n"
 	"future_key=whatever\nno equals sign\n\n";
 
+static double skew(struct scratch *s, const char *clocks, double asked, double answered)
+{
+	const struct probe_span span = {asked, answered};
+	struct facts f;
+	struct error err = {0};
+
+	assert_fine(facts_parse("h", arena_printf(&s->arena, "kernel=6.1\n%s", clocks), &span,
+				&s->arena, &f, &err));
+	return f.clock_skew_seconds;
+}
+
+/* A login of 8 s, a probe of 2 s and an answer that takes 1 s are no difference of clocks. */
+static void test_clock(void **state)
+{
+	struct scratch *s = *state;
+
+	assert_true(skew(s, "clock=108\nclock_at_end=110\n", 100, 111) == 0);
+	assert_true(skew(s, "clock=108\n", 100, 111) == 0);
+	/* an hour ahead, an hour behind: what is certain of it */
+	assert_true(skew(s, "clock=3708\nclock_at_end=3710\n", 100, 111) == 3599);
+	assert_true(skew(s, "clock=-3492\nclock_at_end=-3490\n", 100, 111) == 0); /* none */
+	assert_true(skew(s, "clock=4508\nclock_at_end=4510\n", 8100, 8111) == -3592);
+	assert_true(skew(s, "clock=what\n", 100, 111) == 0);
+	assert_true(skew(s, "", 100, 111) == 0);
+}
+
 static void test_facts(void **state)
 {
+	const struct probe_span at_once = {1700000000.0, 1700000000.0};
 	struct scratch *s = *state;
 	struct facts f, again;
 	struct error err = {0};
 	_cleanup_(json_free) cJSON *json = NULL, *second = NULL;
 
-	assert_fine(facts_parse("lab-1", PROBE, 1700000000.0, &s->arena, &f, &err));
+	assert_fine(facts_parse("lab-1", PROBE, &at_once, &s->arena, &f, &err));
 	assert_string_equal(f.host, "lab-1");
 	assert_string_equal(f.hostname, "node01");
 	assert_string_equal(f.kernel, "6.1.0-18-amd64");
@@ -83,14 +110,14 @@ static void test_facts_of_a_bare_host(void **state)
 	struct facts f;
 	struct error err = {0};
 
-	assert_fine(facts_parse("h", "kernel=6.1\n", 0, &s->arena, &f, &err));
+	assert_fine(facts_parse("h", "kernel=6.1\n", NULL, &s->arena, &f, &err));
 	assert_string_equal(f.driver, "");
 	assert_string_equal(f.engine, "");
 	assert_string_equal(f.gpus, "");
 	assert_int_equal(f.cpus, 0);
-	assert_fails(facts_parse("h", "", 0, &s->arena, &f, &err), ERROR_FAILED, "probe");
+	assert_fails(facts_parse("h", "", NULL, &s->arena, &f, &err), ERROR_FAILED, "probe");
 	assert_fails(
-		facts_parse("h", "This is a switch. Type ? for help.\n", 0, &s->arena, &f, &err),
+		facts_parse("h", "This is a switch. Type ? for help.\n", NULL, &s->arena, &f, &err),
 		ERROR_FAILED, "POSIX sh");
 }
 
@@ -383,13 +410,21 @@ static void test_unsatisfied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_facts),     SCRATCH_TEST(test_facts_of_a_bare_host),
-		SCRATCH_TEST(test_bad_facts), SCRATCH_TEST(test_plan),
-		SCRATCH_TEST(test_overruled), SCRATCH_TEST(test_stacks),
-		SCRATCH_TEST(test_bad_plans), SCRATCH_TEST(test_plan_without_stack),
-		SCRATCH_TEST(test_bad_plans), SCRATCH_TEST(test_plan_of_other_names),
-		SCRATCH_TEST(test_pinned),    SCRATCH_TEST(test_pinned_badly),
-		SCRATCH_TEST(test_processor), SCRATCH_TEST(test_unsatisfied),
+		SCRATCH_TEST(test_facts),
+		SCRATCH_TEST(test_facts_of_a_bare_host),
+		SCRATCH_TEST(test_clock),
+		SCRATCH_TEST(test_bad_facts),
+		SCRATCH_TEST(test_plan),
+		SCRATCH_TEST(test_overruled),
+		SCRATCH_TEST(test_stacks),
+		SCRATCH_TEST(test_bad_plans),
+		SCRATCH_TEST(test_plan_without_stack),
+		SCRATCH_TEST(test_bad_plans),
+		SCRATCH_TEST(test_plan_of_other_names),
+		SCRATCH_TEST(test_pinned),
+		SCRATCH_TEST(test_pinned_badly),
+		SCRATCH_TEST(test_processor),
+		SCRATCH_TEST(test_unsatisfied),
 	};
 
 	return cmocka_run_group_tests_name("plan_json", tests, NULL, NULL);
