@@ -12,6 +12,7 @@
 #include "core/quote.h"
 #include "core/secret.h"
 #include "core/words.h"
+#include "deployer/ssh/ssh_mux.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define EXIT_TIMEOUT_S 10 /* to end the shared connection */
@@ -35,6 +34,7 @@ struct openssh {
 	struct arena arena;
 	const char *folder; /* holds the control socket; removed at close */
 	const char *kept;   /* the socket of a connection that outlives this process, or NULL */
+	const char *socket; /* of the connection */
 	const char *const *base;
 };
 
@@ -152,17 +152,15 @@ static int ssh_openssh_kept_folder(struct openssh *o, const char **folder, struc
 	return private_folder(*folder, err) < 0 || private_check_above(*folder, err) < 0 ? -1 : 0;
 }
 
-/* Whether a process listens at the socket: then the connection is there. */
+/* Whether an ssh answers at the socket: then the connection is there. */
 static bool ssh_openssh_is_kept(const struct openssh *o)
 {
-	struct sockaddr_un where = {.sun_family = AF_UNIX};
-	_cleanup_(fd_close) int fd = -1;
+	struct ssh_mux mux;
 
-	if (!o->kept || strlen(o->kept) >= sizeof(where.sun_path))
+	if (!o->kept || !ssh_mux_open(&mux, o->socket, "", o->target->timeout_s))
 		return false;
-	memcpy(where.sun_path, o->kept, strlen(o->kept));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	return fd >= 0 && connect(fd, (struct sockaddr *)&where, sizeof(where)) == 0;
+	ssh_mux_close(&mux);
+	return true;
 }
 
 static void ssh_openssh_base_words(struct openssh *o, const char *kept_in)
@@ -178,10 +176,8 @@ static void ssh_openssh_base_words(struct openssh *o, const char *kept_in)
 	words_addf(&words, "-oServerAliveInterval=%d", ssh_silence_s() / SSH_ASKS);
 	words_addf(&words, "-oServerAliveCountMax=%d", SSH_ASKS);
 	words_add(&words, "-oControlMaster=auto");
-	if (o->kept)
-		words_addf(&words, "-oControlPath=%s", ssh_openssh_path(o->kept, &o->arena));
-	else
-		words_addf(&words, "-oControlPath=%s/s", o->folder);
+	o->socket = o->kept ? o->kept : arena_printf(&o->arena, "%s/s", o->folder);
+	words_addf(&words, "-oControlPath=%s", ssh_openssh_path(o->socket, &o->arena));
 	words_addf(&words, "-oControlPersist=%d", o->kept ? t->keep_s : 600);
 	o->base = words.list;
 }
@@ -393,6 +389,37 @@ static int ssh_openssh_proc(const struct ssh_command *command, struct proc *proc
 	return rc;
 }
 
+/*
+ * Without an ssh process, where the descriptors are this process's own. *is_done is false when the command is still to
+ * be run.
+ */
+static int ssh_openssh_by_mux(const struct openssh *o, const char *line,
+			      const struct ssh_command *command, struct proc *proc,
+			      struct proc_result *result, bool *is_done, struct error *err)
+{
+	struct error said = {0};
+	struct ssh_mux mux;
+	int rc;
+
+	*is_done = command->input_fd <= 0 && command->output_fd <= 0 &&
+		   ssh_mux_open(&mux, o->socket, line, o->target->timeout_s);
+	if (!*is_done)
+		return 0;
+	proc->runner = &ssh_mux_runner;
+	proc->runner_state = &mux;
+	rc = proc_run(proc, result, &said);
+	proc->runner = NULL;
+	ssh_mux_close(&mux);
+	if (mux.is_refused) {
+		*is_done = false;
+		proc_result_release(result);
+		return 0;
+	}
+	if (rc < 0)
+		*err = said;
+	return rc;
+}
+
 static int run_openssh(void *state, const char *line, const struct ssh_command *command,
 		       uint64_t deadline_usec, struct proc_result *result, struct error *err)
 {
@@ -400,12 +427,17 @@ static int run_openssh(void *state, const char *line, const struct ssh_command *
 	struct words words = WORDS_INIT(&o->arena);
 	struct proc proc = ssh_command_proc(command, deadline_usec);
 	char place[200];
+	bool is_done;
+	int rc;
 
 	words_add_all(&words, o->base);
 	words_add_all(&words, WORDS(o->target->host, line));
 	proc.words = words.list;
 	proc_result_release(result);
-	if (ssh_openssh_proc(command, &proc, result, err) < 0)
+	rc = ssh_openssh_by_mux(o, line, command, &proc, result, &is_done, err);
+	if (!is_done)
+		rc = ssh_openssh_proc(command, &proc, result, err);
+	if (rc < 0)
 		return error_wrap(err, "%s", ssh_place(o->target, place));
 	return result->status == SSH_FAILED && ssh_openssh_is_lost(o)
 		       ? ssh_openssh_lost(o, result, err)

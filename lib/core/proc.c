@@ -55,7 +55,7 @@ void proc_result_release(struct proc_result *result)
 	str_release(&result->err);
 }
 
-static void child_setup(const struct proc *proc, int in, int out, int err)
+static void child_setup(const struct proc *proc, const int standard[3])
 {
 	sigset_t none;
 
@@ -68,11 +68,8 @@ static void child_setup(const struct proc *proc, int in, int out, int err)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	if (!proc->inherits_terminal) {
-		dup2(in, 0);
-		dup2(out, 1);
-		dup2(err, 2);
-	}
+	for (int i = 0; i < 3 && !proc->inherits_terminal; i++)
+		dup2(standard[i], i);
 	/* libraries leave descriptors open, and the program must not inherit them */
 	close_range(3, ~0U, 0);
 	if (proc->folder && chdir(proc->folder) < 0) {
@@ -113,11 +110,23 @@ static int open_pipe(int ends[2], struct error *err)
 	return 0;
 }
 
+static int proc_fork(struct run *run, const int standard[3], struct error *err)
+{
+	run->pid = fork();
+	if (run->pid < 0)
+		return error_errno(err, "cannot start %s", run->proc->words[0]);
+	if (run->pid == 0)
+		child_setup(run->proc, standard);
+	if (!run->proc->inherits_terminal)
+		setpgid(run->pid, run->pid);
+	return 0;
+}
+
 static int proc_start(struct run *run, struct proc_result *result, struct error *err)
 {
 	const struct proc *proc = run->proc;
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, error[2] = {-1, -1};
-	int rc = -1;
+	int rc = -1, standard[3];
 
 	if (open_pipe(out, err) < 0 || open_pipe(error, err) < 0)
 		goto done;
@@ -127,16 +136,12 @@ static int proc_start(struct run *run, struct proc_result *result, struct error 
 		in[0] = above_standard(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	else if (open_pipe(in, err) < 0)
 		goto done;
-	run->pid = fork();
-	if (run->pid < 0) {
-		error_errno(err, "cannot start %s", proc->words[0]);
+	standard[0] = in[0];
+	standard[1] = proc->output_fd > 0 ? proc->output_fd : out[1];
+	standard[2] = proc->joined ? out[1] : error[1];
+	if (proc->runner ? proc->runner->start(proc->runner_state, standard, err) < 0
+			 : proc_fork(run, standard, err) < 0)
 		goto done;
-	}
-	if (run->pid == 0)
-		child_setup(proc, in[0], proc->output_fd > 0 ? proc->output_fd : out[1],
-			    proc->joined ? out[1] : error[1]);
-	if (!proc->inherits_terminal)
-		setpgid(run->pid, run->pid);
 	run->input_fd = in[1];
 	in[1] = -1;
 	run->out = (struct stream){.fd = out[0], .text = &result->out};
@@ -256,17 +261,20 @@ static int proc_reap(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static bool has_ended(pid_t pid)
+static bool has_ended(struct run *run, int *status)
 {
 	siginfo_t info = {0};
 
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+	if (run->proc->runner)
+		return run->proc->runner->has_ended(run->proc->runner_state, status);
+	return waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid;
 }
 
 /* A program may close its output and go on, but it still has to end in time. */
-static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
+static int wait_end(struct run *run, uint64_t deadline_usec, int *status, struct error *err)
 {
-	for (useconds_t pause = 500; !has_ended(run->pid);
+	for (useconds_t pause = 500; !has_ended(run, status);
 	     pause = pause < 50000 ? pause * 2 : pause) {
 		if (check_stop(run->proc, err) < 0)
 			return -1;
@@ -280,15 +288,21 @@ static int wait_end(struct run *run, uint64_t deadline_usec, struct error *err)
 }
 
 /* Asks the process group to end, then kills it. */
-static void end_group(pid_t pid)
+static void end_group(struct run *run)
 {
-	kill(-pid, SIGTERM);
+	int status;
+
+	if (run->proc->runner) {
+		run->proc->runner->stop(run->proc->runner_state);
+		return;
+	}
+	kill(-run->pid, SIGTERM);
 	for (int i = 0; i < 20; i++) {
 		usleep(100000);
-		if (has_ended(pid))
+		if (has_ended(run, &status))
 			break;
 	}
-	kill(-pid, SIGKILL);
+	kill(-run->pid, SIGKILL);
 }
 
 int proc_run(const struct proc *proc, struct proc_result *result, struct error *err)
@@ -306,13 +320,14 @@ int proc_run(const struct proc *proc, struct proc_result *result, struct error *
 	deadline = clock_usec() + (uint64_t)seconds * 1000000;
 	rc = pump(&run, deadline, err);
 	if (rc == 0)
-		rc = wait_end(&run, deadline, err);
+		rc = wait_end(&run, deadline, &result->status, err);
 	if (rc < 0)
-		end_group(run.pid);
+		end_group(&run);
 	fd_close(&run.out.fd);
 	fd_close(&run.err.fd);
 	fd_close(&run.input_fd);
-	result->status = proc_reap(run.pid);
+	if (!proc->runner)
+		result->status = proc_reap(run.pid);
 	return rc;
 }
 
@@ -356,7 +371,7 @@ int proc_spawn(const char *const *words, const char *const *env, const char *log
 		return error_errno(err, "cannot start %s", words[0]);
 	if (*pid == 0) {
 		setsid();
-		child_setup(&proc, null, log, log);
+		child_setup(&proc, (const int[]){null, log, log});
 	}
 	return 0;
 }

@@ -31,6 +31,15 @@ void proc_leave_no_core(void);
 
 #define PROC_OUTPUT_CEILING_BYTES (16 * MIB)
 
+/* Who runs the words in place of a process of their own, for example an ssh that is already connected. */
+struct proc_runner {
+	/* Hands over stdin, stdout and stderr; the caller closes its own copies. */
+	int (*start)(void *state, const int standard[3], struct error *err);
+	/* Does not wait. *status is set when it has ended. */
+	bool (*has_ended)(void *state, int *status);
+	void (*stop)(void *state);
+};
+
 struct proc {
 	const char *const *words; /* argv; words[0] is looked up in PATH */
 	const char *const *env;	  /* NAME=VALUE to add, or NULL */
@@ -53,6 +62,9 @@ struct proc {
 	void *arg;
 	bool only_lines;	   /* `out` keeps no line, and has no ceiling */
 	bool (*paused)(void *arg); /* while it says true, stdout is not read; may be NULL */
+	const struct proc_runner
+		*runner; /* NULL: a process; `env` and `folder` are for that alone */
+	void *runner_state;
 };
 
 #define PROC_PAUSE_MSEC 20 /* how often a pause is looked at */
