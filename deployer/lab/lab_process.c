@@ -84,9 +84,8 @@ void lab_process_end(const struct lab_process *process, bool hard)
 /* sshd takes the first SetEnv only, so all stand in one. */
 const char *lab_setenv(const struct words *pairs)
 {
-	if (!pairs->count)
-		return "";
-	return arena_printf(pairs->arena, "\"%s\"", words_join(pairs, "\" \""));
+	return arena_printf(pairs->arena, "\"SHLVL=2\"%s%s%s", pairs->count ? " \"" : "",
+			    words_join(pairs, "\" \""), pairs->count ? "\"" : "");
 }
 
 bool lab_wait_port(const char *address, int port, const struct lab_process *process, int seconds)

@@ -22,7 +22,10 @@ bool lab_process_alive(const struct lab_process *process);
 /* Ends it (SIGKILL when `hard`), and waits until it is gone. */
 void lab_process_end(const struct lab_process *process, bool hard);
 
-/* The value of sshd's SetEnv for these "NAME=VALUE": each in quotes; "" for none. */
+/*
+ * The value of sshd's SetEnv: these "NAME=VALUE", each in quotes, and a SHLVL of 2. With that bash does not read the
+ * .bashrc of this machine's user, which is no part of a lab host (bash(1), INVOCATION: it reads it below 2).
+ */
 const char *lab_setenv(const struct words *pairs);
 
 /* Waits up to `seconds` for TCP to answer there; false when the process died or time ran out. */

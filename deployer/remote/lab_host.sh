@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # First process of a lab host, in namespaces of its own: lab_host.sh STATE NAME ADDRESS PORT CGROUP ENGINE ENVIRONMENT USER
-# ENGINE is docker or podman; STATE/engine.up is there when it can be asked. ENVIRONMENT is for sessions, as sshd's SetEnv takes it; "": the usual one.
+# ENGINE is docker or podman; STATE/engine.up is there when it can be asked. ENVIRONMENT is for sessions, as sshd's SetEnv takes it.
 # USER is who logs in; "": root.
 # When it ends, the kernel ends all processes of the host and drops its mounts.
 set -eu
@@ -53,7 +53,7 @@ make_user() {
 # sshd of this host: keys only, on its own address.
 /usr/sbin/sshd -f /dev/null -h "$state/ssh_host_ed25519_key" -E "$state/sshd.log" \
 	-o PidFile=/run/sshd.pid -o "ListenAddress=$address" -o "Port=$port" \
-	${environment:+-o "SetEnv=$environment"} -o "AuthorizedKeysFile=$keys" -o StrictModes=no -o UsePAM=no \
+	-o "SetEnv=$environment" -o "AuthorizedKeysFile=$keys" -o StrictModes=no -o UsePAM=no \
 	-o PasswordAuthentication=no -o KbdInteractiveAuthentication=no \
 	-o PermitRootLogin=prohibit-password -o MaxStartups=200
 
