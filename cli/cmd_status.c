@@ -8,8 +8,10 @@
 
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/container/gpus.h"
 #include "deployer/health.h"
 #include "deployer/probe.h"
+#include "plan/gpu_wish.h"
 
 #include <string.h>
 
@@ -122,14 +124,27 @@ static bool status_is_up(const struct member *m)
 	       (m->engine->has_containers ? m->state.running : *m->state.mesh);
 }
 
+/* A cluster for CPUs does not care. */
+static const char *status_gpu_trouble(const struct status *status, struct member *m)
+{
+	return strcmp(status->stages->cluster.accelerator, "cpu") == 0 ? "" : member_gpu_trouble(m);
+}
+
 /* What is wrong with a host that answers; -1 with the reason, or 0. */
 static int status_judge_one(struct member *m, void *arg, struct error *err)
 {
 	const struct status *status = arg;
 	const struct health *health = &status->rows[m->index].health;
+	const char *trouble;
 
 	if (!status_is_up(m))
 		return status_say_absent(m, health, err);
+	trouble = status_gpu_trouble(status, m);
+	if (*trouble)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: %s; 'dmesg | grep -e Xid -e NVRM' there may say why, and 'ringup doctor %s' what to do",
+			m->host->name, trouble, m->host->name);
 	if (*health->differs)
 		return error_set(
 			err, ERROR_FAILED,
@@ -245,9 +260,19 @@ static const char *status_sshd(enum health_sshd sshd)
 	return texts[sshd];
 }
 
+/* "8"; "error" where something is wrong with them, which the error says. */
+static const char *status_gpus(const struct status *status, struct member *m)
+{
+	size_t count = m->facts.host ? gpu_count(&m->facts) : 0;
+
+	if (m->facts.host && *status_gpu_trouble(status, m))
+		return "error";
+	return count ? arena_printf(status->stages->arena, "%zu", count) : "-";
+}
+
 static void status_add_row(const struct status *status, size_t i, struct term_table *table)
 {
-	const struct member *m = &status->stages->fleet.members[i];
+	struct member *m = &status->stages->fleet.members[i];
 	const struct status_row *row = &status->rows[i];
 	struct arena *arena = status->stages->arena;
 	bool answers = m->facts.host != NULL;
@@ -262,7 +287,7 @@ static void status_add_row(const struct status *status, size_t i, struct term_ta
 			      ? arena_printf(arena, "%.12s", m->state.container_id)
 			      : "-",
 		      digest ? arena_printf(arena, "%.19s", digest) : "-",
-		      status_sshd(row->health.sshd),
+		      status_sshd(row->health.sshd), status_gpus(status, m),
 		      row->health.differs && *row->health.differs ? row->health.differs : "-",
 		      status_uptime(row->health.uptime_s, arena),
 		      answers ? format_bytes(disk, (uint64_t)m->facts.disk_free_bytes) : "-"));
@@ -275,7 +300,7 @@ static void status_print_table(const struct status *status)
 
 	term_table_init(&table, status->stages->arena,
 			WORDS("HOST", "ADDRESS", "STATE", "STARTED", "CONTAINER", "IMAGE", "SSHD",
-			      "DIFFERS", ">UPTIME", ">DISK FREE"));
+			      ">GPUS", "DIFFERS", ">UPTIME", ">DISK FREE"));
 	for (size_t i = 0; i < fleet->count; i++)
 		if (!fleet->members[i].left_out)
 			status_add_row(status, i, &table);
@@ -332,6 +357,7 @@ static cJSON *status_host_json(const struct member *m, const struct status_row *
 	json_add_text(item, "started", m->state.started);
 	cJSON_AddNumberToObject(item, "exit_status", m->state.exit_status);
 	cJSON_AddNumberToObject(item, "disk_free_bytes", m->facts.disk_free_bytes);
+	cJSON_AddNumberToObject(item, "gpus", (double)gpu_count(&m->facts));
 	json_add_text(item, "gpu_error", m->facts.gpu_error);
 	status_add_health(m, &row->health, item);
 	if (is_there(m))
@@ -357,17 +383,6 @@ static void status_print_json(const struct status *status)
 
 /* --- the command ---------------------------------------------------------------------------- */
 
-static void status_warn_of_gpus(const struct fleet *fleet)
-{
-	for (size_t i = 0; i < fleet->count; i++) {
-		const struct member *m = &fleet->members[i];
-
-		if (!m->left_out && m->facts.host && *m->facts.gpu_error)
-			log_warn("%s: its GPUs cannot be used: %s", m->host->name,
-				 m->facts.gpu_error);
-	}
-}
-
 static int status_show(struct stages *s, struct error *err)
 {
 	struct status status = {.stages = s};
@@ -388,7 +403,6 @@ static int status_show(struct stages *s, struct error *err)
 		status_print_table(&status);
 	if (!s->ctx->json)
 		stage_seeds_say(s, NULL);
-	status_warn_of_gpus(&s->fleet);
 	return fleet_result(&s->fleet, err);
 }
 
@@ -421,7 +435,8 @@ const struct command command_status = {
 	.arguments = "[HOST...]",
 	.summary = "how every host and its container is, and what differs",
 	.help = "Each host is compared with ringup.lock and cluster.yaml: its image, the configuration of its\n"
-		"container, its keys and files. The host also says whether the container's sshd answers.\n"
+		"container, its keys and files. The host also says whether the container's sshd answers, and how\n"
+		"many GPUs nvidia-smi lists.\n"
 		"\n"
 		"running      the container runs; with engine: none a host is 'ready'\n"
 		"stopped      it has ended; the error shows its status and its last words\n"

@@ -5,6 +5,7 @@
 #include "core/str.h"
 #include "deployer/engine/engine.h"
 #include "deployer/bringup/operate.h"
+#include "plan/links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,35 @@ void member_gpu_wish(struct member *m, struct gpu_wish *wish)
 	gpu_wish_parse(*own ? own : m->fleet->cluster->container.gpus, &m->arena, wish, &ignored);
 }
 
+/* How many NVIDIA GPUs are in the host's PCIe slots; 0 where sysfs shows no link of theirs. */
+static size_t gpus_in_slots(struct member *m)
+{
+	struct links links;
+	size_t count = 0;
+
+	links_parse(&m->facts, &m->arena, &links);
+	for (size_t i = 0; i < links.pci_count; i++)
+		count += links.pci[i].is_gpu;
+	return count;
+}
+
+const char *member_gpu_trouble(struct member *m)
+{
+	size_t listed = gpu_count(&m->facts), in_slots;
+	struct gpu_wish wish;
+
+	member_gpu_wish(m, &wish);
+	if (wish.kind == GPU_NONE)
+		return "";
+	if (*m->facts.gpu_error)
+		return arena_printf(&m->arena, "its GPUs cannot be used: %s", m->facts.gpu_error);
+	in_slots = listed ? gpus_in_slots(m) : 0;
+	return in_slots > listed
+		       ? arena_printf(&m->arena, "nvidia-smi lists %zu of the %zu GPUs in its PCIe slots",
+				      listed, in_slots)
+		       : "";
+}
+
 static int gpus_check_toolkit(const struct member *m, struct error *err)
 {
 	if (!m->engine->has_containers || *m->facts.runtime_gpu)
@@ -33,12 +63,16 @@ static int gpus_check_toolkit(const struct member *m, struct error *err)
 static int gpus_check_one(struct member *m, void *arg, struct error *err)
 {
 	const struct facts *f = &m->facts;
+	const char *trouble;
 	struct gpu_wish wish;
 
 	(void)arg;
 	member_gpu_wish(m, &wish);
 	if (wish.kind == GPU_NONE)
 		return 0;
+	trouble = member_gpu_trouble(m);
+	if (*trouble && !*f->gpu_error)
+		log_warn("%s: %s; 'dmesg | grep Xid' there may say why", m->host->name, trouble);
 	if (*f->gpu_error)
 		return error_set(
 			err, ERROR_FAILED,

@@ -23,6 +23,12 @@ void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
 void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
 
 /*
+ * What is wrong with the GPUs that a member is to give: what nvidia-smi said when it failed, or how many of those in its
+ * PCIe slots it lists. "" when nothing is known to be wrong, or it is to give none. In the member's arena.
+ */
+const char *member_gpu_trouble(struct member *member);
+
+/*
  * Names the GPUs that a host had when it gave the facts `before` and does not have now, "GPU 3 (NVIDIA H100 80GB HBM3,
  * GPU-...)" with ", " between; "" when there are none. In the arena.
  */

@@ -131,7 +131,11 @@ as_up() {
 	printf '#!/bin/sh\necho "NVIDIA-SMI has failed"; exit 9\n' >hosts/127.0.0.2/bin/nvidia-smi
 	chmod +x hosts/127.0.0.2/bin/nvidia-smi
 	apart ringup status
+	[ "$(grep -c GPUs ../err)" = 0 ] # the cluster is for CPUs
+	sed -i 's/^accelerator: cpu/accelerator: auto/' cluster.yaml
+	apart ringup status
 	grep -q 'node02: its GPUs cannot be used: nvidia-smi ends with status 9: NVIDIA-SMI has failed' ../err
+	grep -q '^node02.*running.* error ' ../out
 	apart ringup --json status
 	json '"status 9" in d["hosts"][1]["gpu_error"] and "gpu_error" not in d["hosts"][0]'
 }

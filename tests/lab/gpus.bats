@@ -80,6 +80,27 @@ uuid() {
 	rm err .ringup/lab/node02/gpus/fault
 }
 
+@test "status: a host whose GPUs fail, or that lists fewer than its slots hold, is not fine" {
+	local node=.ringup/lab/node02/gpus slot
+	ringup -q -f some.yaml status >out
+	grep -E '^node01 .* ready .* 8 ' out
+	grep -E '^node02 .* ready .* 4 ' out
+	echo lost 1 >$node/fault
+	fails 4 -f some.yaml status
+	says "node02: its GPUs cannot be used: nvidia-smi ends with status 15" "GPU is lost"
+	rm $node/fault
+	slot=$(find $node/sys/bus/pci/devices -mindepth 1 -maxdepth 1 | head -n 1)
+	cp -r "$slot" "${slot%/*}/0000:fe:00.0"
+	fails 4 -f some.yaml status
+	says "node02: nvidia-smi lists 4 of the 5 GPUs in its PCIe slots"
+	sed 's/gpus: device=3,/gpus: none,/' some.yaml >none.yaml
+	[ "$(ringup -q --json -f none.yaml status | jq -c '[.hosts[].gpus]')" = '[8,4]' ] # for who gives none all is well
+	# one that is passed through to a virtual machine
+	ln -s ../drivers/vfio-pci "${slot%/*}/0000:fe:00.0/driver"
+	ringup -q -f some.yaml status >out
+	rm -r "${slot%/*}/0000:fe:00.0" none.yaml out
+}
+
 @test "bench --health: the slow card and the ill one are named; status 5" {
 	ringup -q -f some.yaml bench --health >out
 	[ "$(grep -c ' well$' out)" = 12 ]

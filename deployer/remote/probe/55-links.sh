@@ -55,7 +55,7 @@ pci_link() {
 		first_line "$1/$2_link_speed" && printf '%sx%s' "${line%% *}" "$width"
 }
 
-# NVIDIA GPUs and network cards: the link's current rate, the card's maximum, the slot's maximum.
+# NVIDIA GPUs of its own driver, and network cards: the link's current rate, the card's maximum, the slot's maximum.
 list_pci_links() {
 	for pci in "$sys"/bus/pci/devices/*; do
 		[ -e "$pci/physfn" ] && continue
@@ -63,7 +63,11 @@ list_pci_links() {
 		vendor=$line
 		first_line "$pci/class"
 		case $line,$vendor in
-			0x03*,0x10de) kind=gpu ;;
+			0x03*,0x10de)
+				# with another driver (vfio-pci, nouveau) it is not for CUDA; one that was lost has none
+				driver=$(readlink "$pci/driver")
+				case ${driver##*/} in '' | nvidia) kind=gpu ;; *) continue ;; esac
+				;;
 			0x0200*,* | 0x0207*,*) kind=nic ;;
 			*) continue ;;
 		esac
