@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # arch aarch64
-# torch 2.1.2 - the only one that 'torch==2.1.2' admits; for CPUs only: PyPI has CUDA for aarch64 from 2.11 on [pypi;pytorch-160162]
+# torch 2.1.2 - the only one that 'torch==2.1.2' admits; for CPUs only: PyTorch's index has CUDA for aarch64 from 2.6.0 on and PyPI from 2.11.0 on [pypi;pytorch-160162]
 # os debian12 - the only one that 'os==debian12' admits; Debian 12 bookworm; long-term support to 2028-06 [nvidia-driver-guide;nvidia-container-images;common-knowledge]
 # glibc 2.36 - the newest that works; for debian12; torch 2.1.2 needs glibc >=2.17; comes with the base root filesystem [debian-bookworm;pypi;pytorch-160162]
 # gcc 12.2.0 - the newest that works; for debian12; compiles the worker in the build stage [debian-bookworm]
