@@ -138,8 +138,16 @@ static void print_expected(const struct report *report)
 		say("; no expectation: %s\n", expected->because);
 }
 
+/* What was measured: that of rank 0, which all ranks have (the worker compares them). */
+static void bench_view_print_library(const struct report *report)
+{
+	if (*report->library_file)
+		say("%s from %s\n", report->library, report->library_file);
+}
+
 void bench_print(const struct report *report, struct arena *arena)
 {
+	bench_view_print_library(report);
 	print_sizes(report, arena);
 	bench_view_print_pairs(&report->pairs);
 	bench_view_print_sgd(&report->sgd, arena);

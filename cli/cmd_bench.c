@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/bench_backend.h"
 #include "cli/bench_health.h"
 #include "cli/bench_on.h"
 #include "cli/bench_view.h"
@@ -277,7 +278,8 @@ static void bench_look_for_others(struct stages *s, int *held)
 static int bench(struct stages *s, const struct options *o, const char *const *arguments,
 		 struct error *err)
 {
-	struct bench_options bench = {.arguments = arguments, .timeout_s = o->limit};
+	struct bench_options bench = {.timeout_s = o->limit};
+	struct bench_backend backend;
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
 	_cleanup_(fd_close) int held = -1;
@@ -294,13 +296,17 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 		return bench_health(s, o->limit, err);
 	}
 	if (launcher_find(o->launcher, &bench.launcher, err) < 0 ||
-	    check_stack(s, bench.launcher, err) < 0)
+	    check_stack(s, bench.launcher, err) < 0 ||
+	    bench_backend_choose(s, arguments, &backend, err) < 0)
 		return -1;
+	bench.arguments = backend.arguments;
 	other = bench_other_image(&s->fleet, s->arena);
 	if (other)
 		log_warn("%s", other);
 	bench_look_for_others(s, &held);
 	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
+	if (rc == 0)
+		rc = bench_backend_judge(&backend, &report, err);
 	return conclude(s, o, &report, document, rc, err);
 }
 
@@ -326,6 +332,7 @@ static int bench_on_scheduler(struct stages *s, const struct options *o,
 			      const char *const *arguments, struct error *err)
 {
 	_cleanup_(json_free) cJSON *document = NULL;
+	struct bench_backend backend;
 	struct report report;
 	struct run_on on = {
 		.stages = s,
@@ -340,7 +347,11 @@ static int bench_on_scheduler(struct stages *s, const struct options *o,
 			"--%s does not go with --on %s, which has the nodes and starts the ranks",
 			o->launcher ? "launcher" : "hosts", o->on);
 	on.wish.job = (struct job_options){.per_host = o->per_host, .timeout_s = o->limit};
-	rc = bench_on(&on, arguments, &report, &document, err);
+	if (bench_backend_choose(s, arguments, &backend, err) < 0)
+		return -1;
+	rc = bench_on(&on, backend.arguments, &report, &document, err);
+	if (rc == 0)
+		rc = bench_backend_judge(&backend, &report, err);
 	return conclude(s, o, &report, document, rc, err);
 }
 
@@ -382,6 +393,8 @@ const struct command command_bench = {
 	.help = "Every sum is verified. WORKER FLAGS are nccl-tests' (-b first size, -e last size, -f\n"
 		"factor, -n iterations, -d type, -o op) and the worker's own (--min-busbw, --fault-inject):\n"
 		"  ringup bench -- -b 1K -e 64M -f 4\n"
+		"Where the stack is for CUDA the GPUs are measured, by the NCCL that jobs load; --backend cpu asks\n"
+		"for the CPUs.\n"
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
 		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md,\n"
 		"docs/engines.md).\n"

@@ -45,7 +45,8 @@ const char *member_gpu_trouble(struct member *m)
 		return arena_printf(&m->arena, "its GPUs cannot be used: %s", m->facts.gpu_error);
 	in_slots = listed ? gpus_in_slots(m) : 0;
 	return in_slots > listed
-		       ? arena_printf(&m->arena, "nvidia-smi lists %zu of the %zu GPUs in its PCIe slots",
+		       ? arena_printf(&m->arena,
+				      "nvidia-smi lists %zu of the %zu GPUs in its PCIe slots",
 				      listed, in_slots)
 		       : "";
 }

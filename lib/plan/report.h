@@ -63,6 +63,8 @@ struct report {
 	const char *verdict; /* "pass", or what failed */
 	const char *reason;  /* "" when it passed */
 	const char *backend;
+	const char *library,
+		*library_file; /* "NCCL 2.27.3, ..." of rank 0 and its file; "" when there is none */
 	const char *collective; /* "all_reduce" where the document does not say */
 	const char *launcher;	/* "" when ringup did not start the worker */
 	int world;

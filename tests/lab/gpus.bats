@@ -101,6 +101,19 @@ uuid() {
 	rm -r "${slot%/*}/0000:fe:00.0" none.yaml out
 }
 
+@test "bench measures the GPUs unless it is told otherwise, and CPUs in their place are no pass" {
+	ringup -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0 >out 2>err
+	grep -E '^simulated: NCCL .* from /.*/libnccl.so.2$' out
+	ringup -q --json -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0 >bench.json
+	jq -e '.backend == "nccl (simulated)" and .verdict == "pass" and .world == 3' bench.json
+	ringup -q --json -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0 --backend cpu | jq -e '.backend == "cpu" and .verdict == "pass"'
+	sed 's/gpus: device=3,/gpus: none,/; s/gpus: "5,2",/gpus: none,/' some.yaml >none.yaml
+	fails 5 -f none.yaml bench -- -b 1K -e 1K -n 2 -w 0
+	says "not what was asked" "no host of the run gives a GPU"
+	jq -e '.verdict == "not what was asked"' .ringup/last-bench.json
+	rm out none.yaml bench.json
+}
+
 @test "bench --health: the slow card and the ill one are named; status 5" {
 	ringup -q -f some.yaml bench --health >out
 	[ "$(grep -c ' well$' out)" = 12 ]
