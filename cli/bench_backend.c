@@ -32,6 +32,15 @@ static size_t bench_gpus(struct fleet *fleet)
 	return count;
 }
 
+/* Where the image is somebody's own and ringup adds no stack, it is for what the hosts give, as `up` has it. */
+static bool bench_is_for_cuda(struct stages *s, const struct plan *plan)
+{
+	if (plan)
+		return strcmp(plan->accelerator, "cuda") == 0;
+	return cluster_has_no_stack(&s->cluster) && strcmp(s->cluster.accelerator, "cpu") != 0 &&
+	       bench_gpus(&s->fleet);
+}
+
 int bench_backend_choose(struct stages *s, const char *const *arguments,
 			 struct bench_backend *backend, struct error *err)
 {
@@ -44,13 +53,12 @@ int bench_backend_choose(struct stages *s, const char *const *arguments,
 		return 0;
 	if (stage_built_plan(s, &plan, err) < 0)
 		return -1;
-	if (!plan || strcmp(plan->accelerator, "cuda") != 0)
+	if (!bench_is_for_cuda(s, plan))
 		return 0;
-	nccl = plan_choice(plan, "nccl");
+	nccl = plan ? plan_choice(plan, "nccl") : NULL;
 	if (nccl)
 		backend->nccl = arena_strdup(s->arena, nccl->version);
-	/* a base image of somebody's own may have what the stack does not name */
-	if (plan->count && !nccl)
+	if (plan && !nccl)
 		backend->lacking = "the stack has no nccl";
 	else if (s->fleet.count && !bench_gpus(&s->fleet))
 		backend->lacking = "no host of the run gives a GPU";
