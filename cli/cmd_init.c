@@ -9,6 +9,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/engine/engine.h"
 #include "plan/host_set.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ struct options {
 #define AT(member) offsetof(struct options, member)
 static const struct opt options[] = {
 	{0, "name", "NAME", "of the cluster (the folder's)", OPT_TEXT, AT(name)},
-	{'u', "user", "USER", "to log in as (root)", OPT_TEXT, AT(user)},
+	{'u', "user", "USER", "to log in as (that of ~/.ssh/config, or root)", OPT_TEXT, AT(user)},
 	{'i', "key", "FILE", "private key (~/.ssh/id_ed25519)", OPT_TEXT, AT(key)},
 	{0, "known-hosts", "FILE", "host keys (~/.ssh/known_hosts)", OPT_TEXT, AT(known_hosts)},
 	{'J', "jump", "HOST", "log in by way of this host", OPT_TEXT, AT(jump)},
@@ -73,15 +74,16 @@ static const char *init_ask(const struct options *o, const char *question, const
 static int init_hosts(const struct options *o, const char *const *arguments, struct words *hosts,
 		      struct error *err)
 {
-	const char *asked[] = {NULL, NULL}, *why;
+	const char *asked[] = {NULL, NULL};
+	const struct cluster nothing = {0};
 
 	if (!*arguments) {
 		asked[0] = init_ask(o, "hosts, for example node[01-08]", "", hosts->arena);
 		arguments = asked;
 	}
 	for (; *arguments && **arguments; arguments++)
-		if (host_set_expand(*arguments, hosts, &why) < 0)
-			return error_set(err, ERROR_USAGE, "hosts '%s': %s", *arguments, why);
+		if (host_set_names(&nothing, *arguments, hosts, err) < 0)
+			return error_wrap(err, "hosts");
 	if (!hosts->count)
 		return error_set(
 			err, ERROR_USAGE,
@@ -90,6 +92,34 @@ static int init_hosts(const struct options *o, const char *const *arguments, str
 		if (!cluster_host_word(hosts->list[i]))
 			return error_set(err, ERROR_USAGE, "'%s' is no name or address of a host",
 					 hosts->list[i]);
+	return 0;
+}
+
+static bool init_has_host(const char *const *hosts, const char *name)
+{
+	for (; *hosts; hosts++)
+		if (strcmp(*hosts, name) == 0)
+			return true;
+	return false;
+}
+
+/* What `up` would refuse, or miss, when the file is written. */
+static int init_check_options(const struct options *o, const char *const *hosts, struct error *err)
+{
+	if (o->engine && !engine_find(o->engine))
+		return error_set(
+			err, ERROR_USAGE,
+			"--engine %s: there is no such engine; see 'ringup help cluster.yaml'",
+			o->engine);
+	if (o->registry_on && !init_has_host(hosts, o->registry_on))
+		return error_set(err, ERROR_USAGE, "--registry-on %s is none of the hosts",
+				 o->registry_on);
+	if (o->registry && !strchr(o->registry, ':'))
+		return error_set(err, ERROR_USAGE,
+				 "--registry %s has no port; write %s:5000 for the usual one",
+				 o->registry, o->registry);
+	if (o->ca && !file_exists(o->ca))
+		return error_set(err, ERROR_USAGE, "--ca %s: there is no such file", o->ca);
 	return 0;
 }
 
@@ -123,14 +153,19 @@ static int init_wish(const struct options *o, const char *const *arguments, stru
 	const char *folder = path_folder(ctx->arena, ctx->cluster_path);
 	char here[4096];
 
-	if (init_hosts(o, arguments, &hosts, err) < 0)
+	if (init_hosts(o, arguments, &hosts, err) < 0 ||
+	    init_check_options(o, words_list(&hosts), err) < 0)
 		return -1;
 	if (strcmp(folder, ".") == 0 && getcwd(here, sizeof(here)))
 		folder = here;
 	*wish = (struct init_wish){
 		.name = o->name ? o->name : init_name_of(folder, ctx->arena),
 		.hosts = words_list(&hosts),
-		.user = o->user ? o->user : init_ask(o, "user to log in as", "root", ctx->arena),
+		.user = o->user ? o->user
+				: init_ask(
+					  o,
+					  "user to log in as (empty: that of ~/.ssh/config, or root)",
+					  "", ctx->arena),
 		.key = o->key,
 		.known_hosts = o->known_hosts,
 		.jump = o->jump,
@@ -163,16 +198,28 @@ static int init_load(struct context *ctx, const char *text, struct stages *s, st
 	*ctx = own;
 	rc = stage_cluster(s, ctx, err);
 	unlink(path);
-	return rc < 0 ? error_wrap(err, "the file that was to be written") : 0;
+	if (rc < 0 && starts_with(err->text, path)) /* LINE:COLUMN of a file that nobody has */
+		error_set(err, err->kind, "the file that was to be written: %s",
+			  arena_strdup(ctx->arena, strchr(err->text + strlen(path), ' ') + 1));
+	return rc;
 }
 
-/* Whether the stack of the new file resolves for the hosts; a file that does not is written, and said. */
-static void init_check_stack(struct stages *s)
+/*
+ * Whether the stack of the new file resolves for the hosts. A file whose stack fits the hosts no longer or not yet is written, and
+ * said; one that asks for what does not exist is not.
+ */
+static int init_check_stack(struct stages *s, struct error *err)
 {
 	struct error why = {0};
 
-	if (stage_resolve(s, NULL, &why) < 0)
-		log_warn("'ringup up' cannot use the file yet: %s", why.text);
+	if (stage_resolve(s, NULL, &why) == 0)
+		return 0;
+	if (why.kind == ERROR_USAGE) {
+		*err = why;
+		return -1;
+	}
+	log_warn("'ringup up' cannot use the file yet: %s", why.text);
+	return 0;
 }
 
 static bool init_use_sudo(const struct stages *s)
@@ -196,19 +243,24 @@ static int init_probe(struct context *ctx, struct init_wish *wish, struct str *t
 {
 	struct context first = *ctx, second = *ctx;
 	struct stages s, again;
+	bool is_asked;
 	size_t failed;
 	int rc = -1;
 
 	if (init_load(&first, text->text, &s, err) < 0)
 		return -1;
 	s.details = true;
-	if (stage_probe(&s, err) == 0)
+	is_asked = stage_probe(&s, err) == 0;
+	if (is_asked)
 		rc = fleet_result(&s.fleet, err);
 	failed = fleet_failures(&s.fleet);
-	if (rc < 0 && (!s.fleet.count || failed == s.fleet.count)) {
+	if (rc < 0 && (!is_asked || failed == s.fleet.count)) {
 		fleet_close(&s.fleet);
-		return error_advise(err,
-				    "no file was written; --no-probe writes one without asking");
+		return error_advise(
+			err,
+			"no file was written; --no-probe writes one without asking, and then "
+			"'ringup hosts trust', 'ringup keys install' and 'ringup init --force' "
+			"know the hosts");
 	}
 	wish->sudo |= init_use_sudo(&s);
 	str_clear(text);
@@ -218,10 +270,11 @@ static int init_probe(struct context *ctx, struct init_wish *wish, struct str *t
 		return -1;
 	}
 	again.fleet = s.fleet;
-	init_check_stack(&again);
-	fleet_close(&s.fleet);
 	*partial = *err;
-	return 0;
+	*err = (struct error){0};
+	rc = init_check_stack(&again, err);
+	fleet_close(&s.fleet);
+	return rc;
 }
 
 static void init_say_next(const struct init_wish *wish, const char *path)
@@ -229,6 +282,8 @@ static void init_say_next(const struct init_wish *wish, const char *path)
 	log_info("%s is written; next:", path);
 	if (wish->registry_on)
 		log_info("  ringup registry serve --on %s", wish->registry_on);
+	if (wish->registry && *wish->registry)
+		log_info("  ringup login -u %s", wish->registry_on ? "ringup" : "USER");
 	log_info("  ringup doctor");
 	log_info("  ringup up");
 }

@@ -152,7 +152,7 @@ static void init_add_ssh(const struct init_wish *wish, struct str *out)
 
 	str_add(out, "\n# How ringup logs in. Host keys must be in known_hosts.\nssh: {");
 	before = out->length;
-	init_add_key(out, "user", init_given(wish->user) ? wish->user : "root");
+	init_add_key(out, "user", wish->user);
 	init_add_key(out, "key", wish->key);
 	init_add_key(out, "known_hosts", wish->known_hosts);
 	init_add_key(out, "jump", wish->jump);
@@ -186,17 +186,19 @@ static void init_add_stack(const struct init_wish *wish, const struct fleet *fle
 	static const char *const gpu[] = {"openmpi", "nccl", "python", NULL};
 	static const char *const cpu[] = {"openmpi", "python", "os==debian12", NULL};
 	bool has_gpus = init_has_gpus(fleet);
+	static const char *const either[] = {"openmpi", "python", NULL};
 	bool is_own = wish->stack && *wish->stack;
 
 	str_add(out,
 		"\n# What the image holds; ringup resolves the rest for the drivers and GPUs of the hosts.\n"
 		"# Add a framework: \"torch\", \"tensorflow==2.15.*\", \"jax\". See 'ringup resolve --explain'.\n"
 		"stack: ");
-	init_add_list(out, is_own ? wish->stack : has_gpus ? gpu : cpu);
-	str_addf(out, "\naccelerator: %s\n",
-		 is_own && !has_gpus ? "auto"
-		 : has_gpus	     ? "cuda"
-				     : "cpu");
+	init_add_list(out, is_own ? wish->stack : !fleet ? either : has_gpus ? gpu : cpu);
+	str_addf(out, "\naccelerator: %s%s\n",
+		 has_gpus	    ? "cuda"
+		 : is_own || !fleet ? "auto"
+				    : "cpu",
+		 fleet ? "" : "   # nobody asked the hosts yet: CUDA where they have GPUs");
 }
 
 static void init_add_container(const struct init_wish *wish, struct str *out)

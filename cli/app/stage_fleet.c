@@ -150,14 +150,25 @@ int stage_probe(struct stages *s, struct error *err)
 	return json_write(path, json, 0600, err);
 }
 
-/* The hosts of the sets that take hosts in, or of those that leave hosts out. */
+/*
+ * The hosts of the sets that take hosts in, or of those that leave hosts out. No host is not all hosts: a set to take in must
+ * name one.
+ */
 static int stage_add_sets(struct stages *s, const char *const *sets, bool in, struct words *names,
 			  struct error *err)
 {
-	for (; *sets; sets++)
-		if ((**sets != '!') == in &&
-		    host_set_of_cluster(&s->cluster, *sets + !in, names, err) < 0)
+	for (; *sets; sets++) {
+		struct words of_set = WORDS_INIT(s->arena);
+
+		if ((**sets != '!') != in)
+			continue;
+		if (host_set_of_cluster(&s->cluster, *sets + !in, &of_set, err) < 0)
 			return -1;
+		if (in && !of_set.count)
+			return error_set(err, ERROR_USAGE, "'%s' names no host", *sets);
+		host_set_drop(&of_set, names);
+		words_add_all(names, words_list(&of_set));
+	}
 	return 0;
 }
 

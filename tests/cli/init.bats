@@ -75,10 +75,27 @@ setup() {
 	apart ringup init
 	says 2 'no hosts'
 	apart ringup init 'node[01'
-	says 2 "hosts 'node[01'"
+	says 2 "'node[01': a '[' needs its ']'"
 	apart ringup init 'a;b'
 	says 2 'no name or address'
 	apart ringup init 127.0.0.1 --no-probe --registry r:1 --name 'Bad Name'
 	says 2 'the file that was to be written'
+	for words in '--engine lxc' '--registry-on node99' '--registry 10.0.0.1' '--ca no.pem --registry r:1'; do
+		# shellcheck disable=SC2086 # words
+		apart ringup init 127.0.0.1 "${LOGIN[@]}" $words
+		says 2 "${words%% *} "
+	done
+	apart ringup init 127.0.0.1 "${LOGIN[@]}" --registry r:1 --stack nonsense==3
+	says 2 "nothing is known as 'nonsense'"
 	[ ! -e cluster.yaml ]
+}
+
+@test "hosts that nobody asked: a set as other commands take it, and a stack for whatever they have" {
+	apart ringup init 'node[01-04]!node02' --no-probe --registry r:1
+	says 0 'ringup login -u USER' 'ringup up'
+	grep -qxF 'hosts: ["node[01,03-04]"]' cluster.yaml
+	grep -q '^accelerator: auto' cluster.yaml
+	[ "$(grep -c 'user:' cluster.yaml)" = 0 ] # that of ~/.ssh/config counts
+	apart ringup resolve
+	says 0
 }
