@@ -83,6 +83,9 @@ static int cp_check_here(const char *path, bool folders, bool *is_folder, struct
 static int cp_up(struct stages *s, const char *const *sources, const char *last, const char *there,
 		 const struct options *o, cJSON *list, struct error *err)
 {
+	/* several files go into a folder, so that none replaces another */
+	if (sources[1] != last && !ends_with(there, "/"))
+		there = arena_printf(s->arena, "%s/", there);
 	for (; *sources != last; sources++) {
 		struct copy copy = {*sources, there, o->limit};
 		struct copy_done *done = ARENA_ARRAY(s->arena, s->fleet.count, struct copy_done);

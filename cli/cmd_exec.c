@@ -37,6 +37,14 @@ struct exec {
 	bool *ended; /* the command did, with a status: no host was lost meanwhile */
 };
 
+/* What is shown and compared is text, in which a NUL byte would hide all behind it: '?', as for bytes that are not UTF-8. */
+static void exec_show_nul(struct str *text)
+{
+	for (char *at = text->text;
+	     at && (at = memchr(at, '\0', text->length - (size_t)(at - text->text)));)
+		*at = '?';
+}
+
 static int exec_one(struct member *m, void *arg, struct error *err)
 {
 	struct exec *e = arg;
@@ -48,6 +56,8 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 	else if ((rc = member_ask_owner(m, err)) == 0)
 		rc = member_exec(m, e->words, e->limit_s, r, err);
 	member_disconnect(m); /* nothing else is asked; a thousand open ones are 60 MiB */
+	exec_show_nul(&r->out);
+	exec_show_nul(&r->err);
 	if (rc < 0)
 		return -1;
 	e->ended[m->index] = true;

@@ -6,6 +6,7 @@
 #include "deployer/ssh/reach.h"
 #include "deployer/ssh/ssh_transport.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* ssh puts its words together with blanks and gives them to a shell, so they are quoted before. */
@@ -26,6 +27,8 @@ static int ssh_run_command(struct context *ctx, void *values, const char *const 
 	words_add(&words, "ssh");
 	ssh_openssh_add_way(&target, &words);
 	words_add(&words, target.host);
+	if (arguments[1] && strcmp(arguments[1], "--") == 0)
+		arguments++;
 	if (arguments[1]) {
 		ssh_command_line(&target, arguments + 1, &line);
 		words_add(&words, line.text);
@@ -36,7 +39,7 @@ static int ssh_run_command(struct context *ctx, void *values, const char *const 
 
 const struct command command_ssh = {
 	.name = "ssh",
-	.arguments = "HOST [CMD...]",
+	.arguments = "HOST [[--] CMD...]",
 	.summary = "logs in to a host of the cluster",
 	.help = "Becomes the system's ssh, with the user, port, keys, jump hosts and known_hosts that the cluster\n"
 		"file and ~/.ssh/config have for the host. HOST may be any [USER@]ADDRESS[:PORT], too. The login\n"

@@ -3,6 +3,7 @@
 
 #include "core/digest.h"
 #include "core/file.h"
+#include "core/foreign.h"
 #include "deployer/copy/follow.h"
 #include "deployer/remote.h"
 
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOOK_TIMEOUT_S 3600 /* a sum of a large file */
@@ -208,6 +210,12 @@ static int copy_look(struct member *m, const struct copy *copy, int fd, uint64_t
 	prefix = copy_bytes(m, (uint64_t)st.st_size);
 	if (copy_script(m, "copy_look", WORDS(copy->there, prefix), "cannot copy", &said, err) < 0)
 		return -1;
+	if (!starts_with(said, "size="))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its shell prints text of its own before it runs a command (%.*s), which would be in the file; have .bashrc print it to terminals only",
+			m->host->name, (int)strcspn(said, "\n"),
+			foreign_clean_line(arena_strdup(&m->arena, said)));
 	*bytes = copy_number(said, "size", &m->arena);
 	*mode = (mode_t)strtoul(remote_value(said, "mode", &m->arena), NULL, 8) & 0777;
 	*offset = (uint64_t)st.st_size;
@@ -215,6 +223,23 @@ static int copy_look(struct member *m, const struct copy *copy, int fd, uint64_t
 	    !copy_begins(fd, *offset, remote_value(said, "prefix_sum", &m->arena)))
 		*offset = 0;
 	return 0;
+}
+
+/* Whether the disk here has room for so many bytes more. */
+static int copy_check_room(int fd, const char *path, uint64_t bytes, struct error *err)
+{
+	char wanted[32], free[32];
+	struct statvfs disk;
+	uint64_t room;
+
+	if (fstatvfs(fd, &disk) < 0)
+		return 0; /* writing will tell */
+	room = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (room >= bytes)
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "%s: no space left on this machine's disk: %s are to come and %s are free",
+			 path, format_bytes(wanted, bytes), format_bytes(free, room));
 }
 
 static int copy_fetch(struct member *m, void *arg, struct error *err)
@@ -240,6 +265,8 @@ static int copy_fetch(struct member *m, void *arg, struct error *err)
 		return -1;
 	}
 	*done = (struct copy_done){path, bytes, bytes - offset, false};
+	if (copy_check_room(fd, part, bytes - offset, err) < 0)
+		return -1;
 	copy_choose_transport(m, bytes - offset);
 	if (copy_fetch_rest(m, copy, fd, offset, bytes, err) < 0)
 		return -1;

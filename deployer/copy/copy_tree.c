@@ -55,8 +55,10 @@ static int copy_tree_sums(struct member *m, const char **path, const char *name,
 	if (copy_tree_script(m, "copy_tree_sums", WORDS(*path, name), &names, &result, err) < 0)
 		return -1;
 	text = arena_strdup(&m->arena, result.out.text);
-	line = strsep(&text, "\n");
-	if (!starts_with(line, "path="))
+	do { /* a shell that greets does so before */
+		line = strsep(&text, "\n");
+	} while (line && !starts_with(line, "path="));
+	if (!line)
 		return error_set(err, ERROR_FAILED, "%s: the host did not say where %s is",
 				 m->host->name, *path);
 	*path = line + strlen("path=");

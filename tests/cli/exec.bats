@@ -50,3 +50,45 @@ setup() {
 	pgrep -af 'sleep 4321[01]'
 	false
 }
+
+@test "a set without hosts is no host, and not all of them" {
+	: >empty
+	for set in 'node01&node02' 'node01!node0*' '^empty'; do
+		apart ringup exec -l -H "$set" -- touch ../ran
+		says 2 "'$set' names no host"
+	done
+	apart ringup down -H 'node01&node02'
+	says 2 "names no host"
+	[ ! -e ../ran ]
+	apart ringup exec -l -H node01 -H 'node[01-02]' -x 'node01&node02' -- true
+	says 0
+}
+
+@test "a NUL byte hides nothing of what a command prints" {
+	apart ringup exec -l -H node01 -- printf 'a\nb\0c\nd\n'
+	says 0
+	[ "$(cat ../out)" = "$(printf 'node01: %s\n' a 'b?c' d)" ]
+	apart ringup --json exec -l -H node01 -- printf 'b\0c'
+	json 'd["hosts"][0]["stdout"] == "b?c"'
+}
+
+@test "ssh HOST -- CMD" {
+	apart ringup ssh node01 -- printf '%s.' one 'two  words'
+	says 0
+	[ "$(cat ../out)" = "one.two  words." ]
+}
+
+@test "cp: several files go into a folder; a shell that greets, and a full disk here, are named" {
+	echo 1 >a
+	echo 2 >b
+	apart ringup cp a b "node01:$PWD/there"
+	says 1 "there is no folder $PWD/there"
+	mkdir there
+	apart ringup cp a b "node01:$PWD/there"
+	says 0
+	[ "$(cat there/a there/b)" = "$(printf '1\n2')" ]
+	on_host 1 sh 'case $1 in -s) ;; *) echo "Welcome to node01" ;; esac; exec /bin/sh "$@"'
+	apart ringup cp "node01:$PWD/there/a" here
+	says 1 "node01: its shell prints text of its own before it runs a command (Welcome to node01)" ".bashrc"
+	[ ! -e here ]
+}
