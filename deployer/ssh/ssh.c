@@ -126,7 +126,7 @@ static int ssh_open_way(struct ssh *ssh, const struct ssh_way *way, struct error
 		return 0;
 	first = *err;
 	if (ssh->transport == &ssh_transport_libssh2 && way->may_change &&
-	    (failure == SSH_FAILED_AUTHORITY || (failure == SSH_FAILED_LOGIN && way->has_more))) {
+	    (failure == SSH_FAILED_HOST_KEY || (failure == SSH_FAILED_LOGIN && way->has_more))) {
 		log_debug("%s: now by the system's ssh", first.text);
 		*err = (struct error){0};
 		ssh->transport = &ssh_transport_openssh;

@@ -159,12 +159,36 @@ static int ssh_libssh2_stranger(const struct native *n, const struct known_hosts
 	char place[200];
 
 	if (known->has_authority)
-		*failure = SSH_FAILED_AUTHORITY;
+		*failure = SSH_FAILED_HOST_KEY;
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust, or ssh-keyscan -p %d %s >>%s",
 		ssh_place(n->target, place), type, print, known->path, n->target->port,
 		n->target->address, known->path);
+}
+
+/*
+ * Whether known_hosts has a key of that type. RSA keys come by rsa-sha2-256 and -512 (RFC 8332), which libssh2 has from 1.11
+ * on: an older one is shown another key of the host, and that is no changed key.
+ */
+static bool ssh_libssh2_knows_type(const struct known_hosts *known, const char *type)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (!known->keys[i].revoked && strcmp(known->keys[i].type, type) == 0)
+			return true;
+	return false;
+}
+
+static int ssh_libssh2_other_type(const struct native *n, const struct known_host_key *where,
+				  const char *type, enum ssh_failure *failure, struct error *err)
+{
+	char place[200];
+
+	*failure = SSH_FAILED_HOST_KEY;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: %s:%d has its %s key, and it shows libssh2 its %s key; set ssh.transport to auto or openssh, or add the other key: ringup hosts trust",
+		ssh_place(n->target, place), where->path, where->line, where->type, type);
 }
 
 static int check_host_key(struct native *n, const struct known_hosts *known, struct arena *arena,
@@ -188,6 +212,8 @@ static int check_host_key(struct native *n, const struct known_hosts *known, str
 			"%s: its host key is marked as revoked in %s:%d; give the host a new key",
 			ssh_place(t, place), where->path, where->line);
 	default:
+		if (!ssh_libssh2_knows_type(known, key.type))
+			return ssh_libssh2_other_type(n, where, key.type, failure, err);
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its host key (%s %s) differs from the one in %s:%d: someone may be in between; if the host was installed anew, remove the old key: ssh-keygen -R '%s' -f %s",
@@ -377,7 +403,8 @@ static int ssh_libssh2_check_greeting(struct native *n, uint64_t deadline_usec,
 }
 
 static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *known,
-				 uint64_t deadline_usec, struct error *err)
+				 uint64_t deadline_usec, enum ssh_failure *failure,
+				 struct error *err)
 {
 	_cleanup_(str_release) struct str types = STR_INIT;
 	char place[200];
@@ -395,6 +422,8 @@ static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *kno
 			err, ERROR_FAILED,
 			"%s: what listens there talks without end before it greets as sshd does",
 			ssh_place(n->target, place));
+	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE)
+		*failure = SSH_FAILED_HOST_KEY; /* nothing in common: RSA alone, perhaps */
 	return rc ? session_failed(n, "the SSH handshake", err) : 0;
 }
 
@@ -413,7 +442,7 @@ static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_fail
 		return error_wrap(err, "%s", ssh_place(t, place));
 	n->fd = n->tunnel.fd;
 	if (ssh_libssh2_check_greeting(n, deadline_usec, failure, err) < 0 ||
-	    ssh_libssh2_handshake(n, &known, deadline_usec, err) < 0 ||
+	    ssh_libssh2_handshake(n, &known, deadline_usec, failure, err) < 0 ||
 	    check_host_key(n, &known, &arena, failure, err) < 0)
 		return -1;
 	return log_in(n, deadline_usec, &arena, failure, err);

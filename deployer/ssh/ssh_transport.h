@@ -9,9 +9,9 @@
 /* Why there is no connection; it says what may be tried next. */
 enum ssh_failure {
 	SSH_FAILED_OTHERWISE,
-	SSH_FAILED_BUSY,      /* sshd takes nobody at the moment (MaxStartups): later */
-	SSH_FAILED_LOGIN,     /* the host refused every key: others */
-	SSH_FAILED_AUTHORITY, /* its host key needs a certificate: the system's ssh */
+	SSH_FAILED_BUSY,     /* sshd takes nobody at the moment (MaxStartups): later */
+	SSH_FAILED_LOGIN,    /* the host refused every key: others */
+	SSH_FAILED_HOST_KEY, /* only the system's ssh can check its host key: a certificate, or RSA */
 };
 
 struct ssh_transport {

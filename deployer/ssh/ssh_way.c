@@ -186,9 +186,31 @@ static int way_say_refused(const struct ssh_way *way, const struct ssh_target *t
 		ssh_place(target, place), keys.length ? keys.text : "every key", target->user);
 }
 
+/* ssh's own words on a key file that it does not use (`Load key "k": bad permissions`), or "". In the arena. */
+static const char *way_not_loaded(const char *said, struct arena *arena)
+{
+	const char *at = strstr(said, "Load key \"");
+	const char *text = at ? arena_strndup(arena, at, strcspn(at, ";")) : "";
+
+	return strstr(text, "bad permissions")
+		       ? arena_printf(
+				 arena,
+				 "%s: other users may read it, so ssh ignores it; chmod 600 mends that",
+				 text)
+		       : text;
+}
+
 int ssh_way_refused(const struct ssh_way *way, const struct ssh_target *target, struct error *err)
 {
-	way_say_refused(way, target, err);
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *fault = way_not_loaded(err->text, &arena);
+	char place[200];
+
+	if (*fault)
+		error_set(err, ERROR_FAILED, "%s: cannot log in as %s: %s",
+			  ssh_place(target, place), target->user, fault);
+	else
+		way_say_refused(way, target, err);
 	err->system = EACCES;
 	return -1;
 }

@@ -51,6 +51,41 @@ all_three() {
 	all_three
 }
 
+@test "host keys: one of RSA, alone and beside another, is no changed key" {
+	ssh-keygen -q -t rsa -N '' -f rsa_host
+	kill "$(cat sshd1.pid)" "$(cat sshd2.pid)"
+	start_sshd 1 -h "$PWD/rsa_host"
+	/usr/sbin/sshd -f /dev/null -h "$PWD/rsa_host" -E "$PWD/sshd2.log" -o "PidFile=$PWD/sshd2.pid" -o ListenAddress=127.0.0.2 -o "Port=$PORT" \
+		-o "AuthorizedKeysFile=$PWD/authorized" -o StrictModes=no -o UsePAM=no 3>&- 4>&-
+	wait_for_port 127.0.0.2
+	: >known
+	for n in 1 2; do echo "[127.0.0.$n]:$PORT $(cut -d' ' -f1,2 rsa_host.pub)" >>known; done
+	trust 127.0.0.3
+	cluster "key: ed25519, known_hosts: known" "${THREE[@]}"
+	all_three
+	# a key that did change is said by every transport
+	ssh-keygen -q -t rsa -N '' -f changed
+	sed -i "1s,ssh-rsa .*,$(cut -d' ' -f1,2 changed.pub)," known
+	apart ringup exec -l -H node01 -- true
+	[ "$status" = 1 ]
+	says 1 'Host key verification failed' 'CHANGED'
+}
+
+@test "keys: a file that ssh does not load is no key that the host refused" {
+	ssh-keygen -q -t rsa -m PEM -N '' -f cloud.pem
+	cat cloud.pem.pub >>authorized
+	rm cloud.pem.pub
+	chmod 644 cloud.pem
+	cluster "key: cloud.pem, known_hosts: known" "${THREE[@]}"
+	apart ringup exec -l -H node01 -- true
+	says 1 "bad permissions" "chmod 600"
+	head -c 900 ed25519 | head -n 3 >cut
+	chmod 600 cut
+	cluster "key: cut, known_hosts: known, transport: openssh" "${THREE[@]}"
+	apart ringup exec -l -H node01 -- true
+	says 1 'Load key'
+}
+
 @test "keys: each error says what is true, by both transports" {
 	local transport
 	ssh-keygen -q -t ed25519 -N '' -f other
