@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/secret.h"
 #include "core/str.h"
-#include "deployer/ssh/keys/host_key.h"
+#include "deployer/ssh/keys/host_key_check.h"
 #include "deployer/ssh/keys/known_hosts.h"
 #include "deployer/ssh/keys/private_key.h"
 #include "deployer/ssh/session.h"
@@ -125,101 +125,6 @@ static int session_failed(struct native *n, const char *doing, struct error *err
 	libssh2_session_last_error(n->session, &message, NULL, 0);
 	return error_set(err, ERROR_FAILED, "%s: %s failed: %s", ssh_place(n->target, place), doing,
 			 message && *message ? message : "the connection was lost");
-}
-
-/*
- * Asks first for the key types that known_hosts has for this host. A host has several keys, and a
- * key of another type would look like a changed host.
- */
-static void ssh_libssh2_known_types(const struct known_hosts *known, struct str *types)
-{
-
-	for (size_t i = 0; i < known->count; i++) {
-		bool rsa = strcmp(known->keys[i].type, "ssh-rsa") == 0;
-
-		if (!known->keys[i].revoked)
-			str_addf(types, "%s,",
-				 rsa ? "rsa-sha2-512,rsa-sha2-256" : known->keys[i].type);
-	}
-	str_add(types, "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256");
-}
-
-/* The host's name in known_hosts. */
-static const char *ssh_libssh2_known_name(const struct ssh_target *t, struct arena *arena)
-{
-	return *t->host_key_alias ? t->host_key_alias
-				  : known_hosts_name(t->address, t->port, arena);
-}
-
-/* The host has no key in known_hosts. */
-static int ssh_libssh2_stranger(const struct native *n, const struct known_hosts *known,
-				const char *type, const char *print, enum ssh_failure *failure,
-				struct error *err)
-{
-	char place[200];
-
-	if (known->has_authority)
-		*failure = SSH_FAILED_HOST_KEY;
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust, or ssh-keyscan -p %d %s >>%s",
-		ssh_place(n->target, place), type, print, known->path, n->target->port,
-		n->target->address, known->path);
-}
-
-/*
- * Whether known_hosts has a key of that type. RSA keys come by rsa-sha2-256 and -512 (RFC 8332), which libssh2 has from 1.11
- * on: an older one is shown another key of the host, and that is no changed key.
- */
-static bool ssh_libssh2_knows_type(const struct known_hosts *known, const char *type)
-{
-	for (size_t i = 0; i < known->count; i++)
-		if (!known->keys[i].revoked && strcmp(known->keys[i].type, type) == 0)
-			return true;
-	return false;
-}
-
-static int ssh_libssh2_other_type(const struct native *n, const struct known_host_key *where,
-				  const char *type, enum ssh_failure *failure, struct error *err)
-{
-	char place[200];
-
-	*failure = SSH_FAILED_HOST_KEY;
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: %s:%d has its %s key, and it shows libssh2 its %s key; set ssh.transport to auto or openssh, or add the other key: ringup hosts trust",
-		ssh_place(n->target, place), where->path, where->line, where->type, type);
-}
-
-static int check_host_key(struct native *n, const struct known_hosts *known, struct arena *arena,
-			  enum ssh_failure *failure, struct error *err)
-{
-	const struct ssh_target *t = n->target;
-	const struct known_host_key *where = NULL;
-	struct host_key key;
-	char place[200];
-
-	if (!host_key_of(n->session, arena, &key))
-		return session_failed(n, "reading the host key", err);
-	switch (known_hosts_check(known, key.type, key.base64, &where)) {
-	case KNOWN_HOSTS_MATCH:
-		return 0;
-	case KNOWN_HOSTS_UNKNOWN:
-		return ssh_libssh2_stranger(n, known, key.type, key.fingerprint, failure, err);
-	case KNOWN_HOSTS_REVOKED:
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its host key is marked as revoked in %s:%d; give the host a new key",
-			ssh_place(t, place), where->path, where->line);
-	default:
-		if (!ssh_libssh2_knows_type(known, key.type))
-			return ssh_libssh2_other_type(n, where, key.type, failure, err);
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its host key (%s %s) differs from the one in %s:%d: someone may be in between; if the host was installed anew, remove the old key: ssh-keygen -R '%s' -f %s",
-			ssh_place(t, place), key.type, key.fingerprint, where->path, where->line,
-			ssh_libssh2_known_name(t, arena), where->path);
-	}
 }
 
 /* Whether an agent's key may be tried: all may, unless only those of the key files are wanted. */
@@ -410,7 +315,7 @@ static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *kno
 	char place[200];
 	int rc;
 
-	ssh_libssh2_known_types(known, &types);
+	host_key_types(known, &types);
 	n->peer.password = n->target->password;
 	n->session = session_new(&n->peer, types.text);
 	libssh2_keepalive_config(n->session, 1, (unsigned int)(ssh_silence_s() / SSH_ASKS));
@@ -435,7 +340,7 @@ static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_fail
 	struct known_hosts known;
 	char place[200];
 
-	if (known_hosts_load(t->known_hosts_all, ssh_libssh2_known_name(t, &arena), &arena, &known,
+	if (known_hosts_load(t->known_hosts_all, host_key_known_name(t, &arena), &arena, &known,
 			     err) < 0)
 		return -1;
 	if (tunnel_open(t, deadline_usec, &n->tunnel, err) < 0)
@@ -443,7 +348,7 @@ static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_fail
 	n->fd = n->tunnel.fd;
 	if (ssh_libssh2_check_greeting(n, deadline_usec, failure, err) < 0 ||
 	    ssh_libssh2_handshake(n, &known, deadline_usec, failure, err) < 0 ||
-	    check_host_key(n, &known, &arena, failure, err) < 0)
+	    host_key_check(n->session, t, &known, &arena, failure, err) < 0)
 		return -1;
 	return log_in(n, deadline_usec, &arena, failure, err);
 }
