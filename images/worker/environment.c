@@ -26,6 +26,7 @@ struct launcher {
 	const char *step;  /* the number of a part of the job, whose ranks are those of this run */
 	const char *store; /* "True": the launcher itself listens at $MASTER_PORT */
 	const char *hint;  /* what to do where no way leads to the root */
+	bool is_mpi;	   /* nccl-tests asks MPI, so that it has these ranks too */
 	/* The ways to find the root, tried in this order. */
 	bool (*ways[WAYS_MAX])(const struct launcher *launcher, struct options *options,
 			       struct failure *why);
@@ -221,18 +222,21 @@ static const struct launcher launchers[] = {
 	 .store = "TORCHELASTIC_USE_AGENT_STORE",
 	 .ways = {master_root, slurm_job_root}},
 	{.name = "Open MPI",
+	 .is_mpi = true,
 	 .rank = "OMPI_COMM_WORLD_RANK",
 	 .world = "OMPI_COMM_WORLD_SIZE",
 	 .local = "OMPI_COMM_WORLD_LOCAL_SIZE",
 	 .job = "PMIX_NAMESPACE",
 	 .ways = {master_root, slurm_job_root, environment_mpi_root}},
 	{.name = "Hydra",
+	 .is_mpi = true,
 	 .mark = "MPI_LOCALNRANKS",
 	 .rank = "PMI_RANK",
 	 .world = "PMI_SIZE",
 	 .local = "MPI_LOCALNRANKS",
 	 .ways = {master_root, slurm_job_root, environment_mpi_root}},
 	{.name = "Slurm",
+	 .is_mpi = true,
 	 .rank = "SLURM_PROCID",
 	 .world = "SLURM_NTASKS",
 	 .nodes = "SLURM_NNODES",
@@ -240,6 +244,7 @@ static const struct launcher launchers[] = {
 	 .step = "SLURM_STEP_ID",
 	 .ways = {master_root, slurm_step_root}},
 	{.name = "PMI",
+	 .is_mpi = true,
 	 .called = "PMI_RANK and PMI_SIZE",
 	 .rank = "PMI_RANK",
 	 .world = "PMI_SIZE",
@@ -356,6 +361,12 @@ static bool environment_is_from(const struct launcher *launcher)
 	       (!launcher->mark || getenv(launcher->mark));
 }
 
+/* Whether MPI would find its ranks there. A batch script of Slurm is no step. */
+static bool environment_is_mpi(const struct launcher *launcher)
+{
+	return launcher->is_mpi && (!launcher->step || getenv(launcher->step));
+}
+
 /* Makes the run that of this process's part alone. */
 static int environment_split(struct options *options, int process, int procs, struct failure *err)
 {
@@ -390,8 +401,15 @@ static int environment_take(const struct launcher *launcher, struct options *opt
 	int rank = environment_number_of(launcher->rank);
 	bool here;
 
-	if (options->world < 0)
+	if (options->world < 0) {
 		options->world = environment_number_of(launcher->world);
+		options->world =
+			options->world > WORLD_MAX / procs ? WORLD_MAX + 1 : options->world * procs;
+	}
+	if (options->world > WORLD_MAX)
+		return failure_set(err, STATUS_USAGE, -1, "",
+				   "%s=%s with %d ranks each are more than %d ranks",
+				   launcher->world, getenv(launcher->world), procs, WORLD_MAX);
 	if (options->world < 1)
 		return failure_set(
 			err, STATUS_USAGE, -1, "",
@@ -409,14 +427,18 @@ static int environment_take(const struct launcher *launcher, struct options *opt
 int environment_apply(struct options *options, struct failure *err)
 {
 	int procs = options->procs > 0 ? options->procs : 1;
+	/* --procs without --world are all ranks; -g and -t are those of one process of MPI's, if there are more */
+	bool here = options->world < 0 && options->procs > 0;
+	bool joins = here && (options->gpus > 0 || options->threads > 0);
 
 	if (take_secret(options, err) < 0)
 		return -1;
 	if (options->rank >= 0 || (options->world >= 0 && options->world <= procs) ||
-	    (options->world < 0 && options->procs > 0))
+	    (here && !joins))
 		return 0;
 	for (int i = 0; i < LAUNCHERS; i++)
-		if (environment_is_from(&launchers[i]))
+		if (environment_is_from(&launchers[i]) &&
+		    (!joins || environment_is_mpi(&launchers[i])))
 			return environment_take(&launchers[i], options, err);
 	return 0;
 }

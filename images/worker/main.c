@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* allreduce: what a rank does from start to end, and the only place that prints failures. */
 #include "backend/backend.h"
+#include "backend/watch.h"
 #include "bench/bench.h"
 #include "bench/find.h"
 #include "clock.h"
@@ -210,6 +211,31 @@ static void give_back(struct story *story, const struct backend *backend)
 	control_stop(story->group.control);
 }
 
+/* The driver or its library hangs in probe(). */
+static void leave_probe(void *arg)
+{
+	const struct story *story = arg;
+	const struct options *options = story->options;
+	struct failure failure = {.phase = PHASE_VERSION};
+
+	failure_set(
+		&failure, STATUS_GPU, options->rank, "",
+		"rank %d: the driver does not answer within %d s when it is asked for its devices (--backend %s): see 'dmesg | grep -e NVRM -e Xid' on this host",
+		options->rank, options->timeout_sec, options->backend);
+	_exit(tell(story, &failure, true));
+}
+
+static int probe(const struct backend *backend, struct story *story, struct failure *unusable)
+{
+	struct watch watch;
+	int rc;
+
+	watch_begin(&watch, story->options->timeout_sec, leave_probe, story);
+	rc = backend->probe(unusable);
+	watch_end(&watch);
+	return rc;
+}
+
 static int run_rank(struct options *options)
 {
 	const struct backend *backend = backend_find(options->backend);
@@ -223,9 +249,9 @@ static int run_rank(struct options *options)
 		sleep((unsigned)options->timeout_sec);
 		return STATUS_TIMEOUT;
 	}
-	if (backend->probe(&unusable) < 0)
-		unusable.phase = PHASE_VERSION;
 	story.group.world = options->world;
+	if (probe(backend, &story, &unusable) < 0)
+		unusable.phase = PHASE_VERSION;
 	if (options->rank == 0 && options->root_listener < 0 &&
 	    rendezvous_listen(options, &err) < 0)
 		return tell(&story, &err, true);

@@ -103,10 +103,26 @@ static void *open_packages(const char *folder)
 	return *folder == '/' ? open_match(path) : NULL;
 }
 
+/* The virtual environment whose programs lie in @folder: its python3 is a link to that of another prefix. */
+static void *open_environment(const char *folder)
+{
+	char path[PATTERN_BYTES], prefix[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/../pyvenv.cfg", folder);
+	if (*folder != '/' || access(path, R_OK) < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "%s/..", folder);
+	return realpath(path, prefix) ? open_prefix(prefix) : NULL;
+}
+
 /* The Python whose program lies in @folder: PREFIX/bin/python3, links followed. */
 static void *open_program(const char *folder)
 {
 	char path[PATTERN_BYTES], program[PATH_MAX], *slash;
+	void *handle = open_environment(folder);
+
+	if (handle)
+		return handle;
 
 	snprintf(path, sizeof(path), "%s/python3", folder);
 	if (!realpath(path, program))

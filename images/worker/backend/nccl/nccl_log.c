@@ -121,6 +121,7 @@ void nccl_log_words(char *text, size_t bytes)
 	}
 	if (file)
 		fclose(file);
+	nccl_log_stop(); /* the process may end without close() */
 }
 
 void nccl_log_stop(void)

@@ -17,7 +17,7 @@ void nccl_log_start(void);
  * InfiniBand, host memory instead of peer to peer. Removes the file's name; the file stays open. */
 void nccl_log_check(const struct group *group, struct warnings *warnings);
 
-/* After a failure: the first of the log's warnings, as backend.h's words(). */
+/* After a failure: the first of the log's warnings, as backend.h's words(). Removes the file's name. */
 void nccl_log_words(char *text, size_t bytes);
 
 /* Removes the file's name if it is still there. */
