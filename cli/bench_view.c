@@ -84,12 +84,14 @@ static void bench_view_print_pairs(const struct report_pairs *pairs)
 	if (pairs->left_out >= 0)
 		say("all ranks exchange with both neighbours in %.0f us, without rank %d in %.0f us\n",
 		    pairs->all_usec, pairs->left_out, pairs->without_usec);
-	if (pairs->unsure > 0)
+	if (pairs->unjudged)
+		say("nobody is judged: there were fewer sweeps than that takes\n");
+	else if (pairs->unsure > 0)
 		say("%d times look slow but came only by chance: the machines are too busy to tell; try again\n",
 		    pairs->unsure);
 	if (pairs->world < 3)
 		say("two ranks are one pair: there is nothing to compare it with\n");
-	else if (!pairs->finding_count)
+	else if (!pairs->finding_count && !pairs->unjudged)
 		say("no rank and no link is slow\n");
 }
 

@@ -273,6 +273,7 @@ int cuInit(unsigned flags)
 	if (!host.count)
 		return 100;
 #endif
+	sleep((unsigned)standin_number("STANDIN_START", 0));
 	return flags ? 1 : standin_number("STANDIN_CUINIT", 0);
 }
 

@@ -25,6 +25,7 @@
  *   STANDIN_LATE=N         streams are queues, as on a GPU: a collective starts N microseconds late
  *   STANDIN_LATE_EVERY=N   only every Nth one does (1)
  *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds
+ *   STANDIN_START=N        cuInit() takes N seconds
  *   STANDIN_MODULE=N       cuModuleLoadData() returns N
  *   STANDIN_WRONG=WHAT     a reduction is wrong: `zero`; rank 1 is `missing` or `doubled`; all bits of the `last` element
  *                          are turned over

@@ -173,8 +173,9 @@ static void output_print_pairs(const struct group *group, const struct heat *hea
 		printf("null");
 		return;
 	}
-	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f, \"unsure\": %d,\n    \"usec\": [",
-	       heat->bytes, heat->sweeps, heat->seconds, heat->unsure);
+	printf("{\"bytes\": %zu, \"sweeps\": %d, \"seconds\": %.3f, \"unsure\": %d, \"judged\": %s,\n    \"usec\": [",
+	       heat->bytes, heat->sweeps, heat->seconds, heat->unsure,
+	       heat->unjudged ? "false" : "true");
 	for (int a = 0; a < heat->world; a++) {
 		printf("%s\n      [", a ? "," : "");
 		for (int b = 0; b < heat->world; b++) {
@@ -231,6 +232,16 @@ static int machine_of(const struct group *group, int rank)
 	while (strcmp(group->members[first].kernel, group->members[rank].kernel) != 0)
 		first++;
 	return first;
+}
+
+int output_device_number(const struct group *group, int rank)
+{
+	int number = 0;
+
+	for (int other = 0; other < rank; other++)
+		number += strcmp(group->members[other].kernel, group->members[rank].kernel) == 0 &&
+			  strcmp(group->members[other].host, group->members[rank].host) == 0;
+	return number;
 }
 
 static void print_ranks(const struct options *options, const struct group *group)
@@ -306,6 +317,17 @@ static void output_print_json(const struct options *options, const struct group 
 	printf("}\n");
 }
 
+static bool output_has_unknown_links(const struct heat *heat)
+{
+	for (int a = 0; heat->link && a < heat->world; a++)
+		for (int b = a + 1; b < heat->world; b++)
+			if (heat->host[a] == heat->host[b] &&
+			    heat->link[(size_t)a * (size_t)heat->world + (size_t)b] ==
+				    PAIRS_UNKNOWN)
+				return true;
+	return false;
+}
+
 /* The matrix in GB/s each way, if it fits on a screen, and what was found. */
 static void show_pairs(const struct group *group, const struct heat *heat)
 {
@@ -335,12 +357,16 @@ static void show_pairs(const struct group *group, const struct heat *heat)
 	if (heat->left_out >= 0)
 		printf("# all ranks exchange with both neighbours in %.0f us, without rank %d in %.0f us\n",
 		       heat->all_usec, heat->left_out, heat->without_usec);
-	if (heat->unsure > 0)
+	if (output_has_unknown_links(heat))
+		printf("# GPUs of a host are not compared where NVML does not say what lies between them\n");
+	if (heat->unjudged)
+		printf("# nobody is judged: there were fewer sweeps than that takes\n");
+	else if (heat->unsure > 0)
 		printf("# %d times look slow but came only by chance: the machine is too busy to tell; try again\n",
 		       heat->unsure);
 	if (heat->world < 3)
 		printf("# two ranks are one pair: there is nothing to compare it with\n");
-	else if (heat->finding_count == 0)
+	else if (heat->finding_count == 0 && !heat->unjudged)
 		printf("# no rank and no link is slow\n");
 }
 
@@ -375,7 +401,7 @@ int output_verdict(const struct options *options, const struct group *group,
 	if (options->json)
 		output_print_json(options, group, report, failure);
 	else if (!options->quiet) {
-		table_end(options, report, failure);
+		table_end(options, report);
 		show_pairs(group, &report->heat);
 		show_sgd(&report->sgd);
 		expect_show(&options->expect, report);

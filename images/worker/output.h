@@ -32,6 +32,10 @@ const char *output_backend(const struct options *options);
 const char *output_library(const struct options *options);
 const struct device_name *output_device_of(const struct options *options, int rank);
 
+/* Which of its host's ranks a rank is, from 0: the number that nccl-tests gives to its device, and a bus id as it writes one. */
+int output_device_number(const struct group *group, int rank);
+#define OUTPUT_BUS_DIGITS 10 /* "0000:01:00" of "0000:01:00.0" */
+
 /* Takes what output_progress() shows away. */
 void output_end_progress(const struct options *options);
 

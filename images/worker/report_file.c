@@ -84,13 +84,15 @@ static void report_file_config(FILE *to, const struct options *options, const st
 		report_file_bool(w->blocking), report_file_bool(options->spreads));
 	for (int rank = 0; rank < group->world; rank++) {
 		const struct device_name *device = output_device_of(options, rank);
+		char bus[OUTPUT_BUS_DIGITS + 1];
 
 		fprintf(to, "%s{\"rank\":%d,\"group\":%d,\"pid\":%u,\"hostname\":", rank ? "," : "",
 			rank, options->color > 0 ? options->color : 0,
 			(unsigned)group->members[rank].pid);
 		json_write(to, group->members[rank].host);
-		fprintf(to, ",\"device\":%d,\"device_hex\":", rank);
-		json_write(to, device ? device->bus : "");
+		snprintf(bus, sizeof(bus), "%.*s", OUTPUT_BUS_DIGITS, device ? device->bus : "");
+		fprintf(to, ",\"device\":%d,\"device_hex\":", output_device_number(group, rank));
+		json_write(to, bus);
 		fprintf(to, ",\"device_info\":");
 		json_write(to, device ? device->model : "CPU");
 		fprintf(to, "}");

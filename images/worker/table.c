@@ -22,9 +22,10 @@ static void table_rank(const struct options *options, const struct group *group,
 	const struct device_name *device = output_device_of(options, rank);
 
 	if (options->perf)
-		printf("#  Rank %2d Group %2d Pid %6u on %10s device %2d [%s] %s", rank,
+		printf("#  Rank %2d Group %2d Pid %6u on %10s device %2d [%.*s] %s", rank,
 		       options->color > 0 ? options->color : 0, (unsigned)member->pid, member->host,
-		       rank, device ? device->bus : "none", device ? device->model : "CPU");
+		       output_device_number(group, rank), OUTPUT_BUS_DIGITS,
+		       device ? device->bus : "none", device ? device->model : "CPU");
 	else
 		printf("#  Rank %2d Pid %6u on %s (%s)", rank, (unsigned)member->pid, member->host,
 		       member->address);
@@ -184,8 +185,7 @@ void table_row(void *arg, const struct result *out_of_place, const struct result
 	fflush(stdout);
 }
 
-void table_end(const struct options *options, const struct report *report,
-	       const struct failure *failure)
+void table_end(const struct options *options, const struct report *report)
 {
 	double average = report_average(report), wanted = options->min_average;
 	int wrong = 0;
@@ -203,7 +203,7 @@ void table_end(const struct options *options, const struct report *report,
 	if (options->workload.checks == 0)
 		printf("# nothing is checked (-c 0)\n");
 	printf("#\n");
-	if (options->perf && failure->status == STATUS_PASS)
+	if (options->perf)
 		printf("# Collective test concluded: %s_perf\n#\n",
 		       collective_name(table_kind(options)));
 }

@@ -16,8 +16,7 @@ void table_header(const struct options *options, const struct group *group);
 void table_row(void *arg, const struct result *out_of_place, const struct result *in_place);
 
 /* The closing lines, if there are results. */
-void table_end(const struct options *options, const struct report *report,
-	       const struct failure *failure);
+void table_end(const struct options *options, const struct report *report);
 
 /* What the column redop shows. */
 const char *table_op(const struct options *options, const struct result *result);

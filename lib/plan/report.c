@@ -80,6 +80,7 @@ static void read_pairs(const cJSON *json, struct arena *arena, struct report_pai
 	*pairs = (struct report_pairs){
 		.sweeps = json_int(json, "sweeps", 0),
 		.unsure = json_int(json, "unsure", 0),
+		.unjudged = cJSON_IsFalse(json_member(json, "judged")),
 		.bytes = json_number(json, "bytes", 0),
 		.seconds = json_number(json, "seconds", 0),
 		.left_out = json_int(out, "rank", -1),

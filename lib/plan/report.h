@@ -26,7 +26,8 @@ struct report_rank {
 /* --find-slow: all pairs of ranks; world 0: not measured. */
 struct report_pairs {
 	int world, sweeps;
-	int unsure; /* times that look slow but may be chance */
+	int unsure;    /* times that look slow but may be chance */
+	bool unjudged; /* there was no time for as many sweeps as that takes */
 	double bytes, seconds;
 	const double *usec; /* [world * world]; 0: no such pair */
 	int left_out;	    /* the rank that leave-one-out left out, or -1 */

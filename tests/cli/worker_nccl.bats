@@ -61,6 +61,14 @@ setup() {
 	cp "$STANDIN/libnccl.so.2" "$BATS_TEST_TMPDIR/system"
 	run "$ALLREDUCE" --versions
 	[ "${lines[1]}" = "nccl 2.18.3 ($BATS_TEST_TMPDIR/system/libnccl.so.2)" ]
+	# a virtual environment on PATH, whose python3 is a link to another prefix
+	unset VIRTUAL_ENV
+	rm "$BATS_TEST_TMPDIR/system/libnccl.so.2"
+	mkdir "$BATS_TEST_TMPDIR/venv/bin"
+	: >"$BATS_TEST_TMPDIR/venv/pyvenv.cfg"
+	ln -s /usr/bin/python3 "$BATS_TEST_TMPDIR/venv/bin/python3"
+	PATH=$BATS_TEST_TMPDIR/venv/bin:$PATH run "$ALLREDUCE" --versions
+	[ "${lines[1]}" = "nccl 2.18.3 ($wheel/libnccl.so.2)" ]
 }
 
 @test "--versions: a driver that refuses is there, with its reason" {
@@ -289,6 +297,22 @@ setup() {
 	STANDIN_HANG=1 STANDIN_ABORT=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}" --timeout 1 --json
 	[ "$status" -eq 4 ]
 	json 'd["verdict"] == "timeout"'
+}
+
+@test "a driver that hangs at its start: its rank says so in time and ends, and NCCL's log does not stay" {
+	STANDIN_START=60 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}" --timeout 2
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"gpu unusable: rank 0: the driver does not answer within 2 s"* ]]
+	mkdir "$BATS_TEST_TMPDIR/logs"
+	TMPDIR=$BATS_TEST_TMPDIR/logs STANDIN_HANG=1 standin timeout -s KILL 30 "$ALLREDUCE" "${NCCL[@]}" --timeout 1
+	[ "$status" -eq 4 ]
+	[ -z "$(ls "$BATS_TEST_TMPDIR/logs")" ]
+}
+
+@test "--find-slow: GPUs between which nobody knows what lies are not compared" {
+	standin "$ALLREDUCE" --backend nccl --procs 3 -n 1 -w 0 -b 8 -e 8 --find-slow
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"# GPUs of a host are not compared where NVML does not say what lies between them"* ]]
 }
 
 @test "NCCL of different versions: exit 6 names both" {

@@ -185,6 +185,19 @@ rows() {
 		"$PROGRAMS/all_reduce_perf" --backend cpu -n 2 -b 1K -e 1K
 	[ "$status" -ne 0 ]
 	[[ "$output" == *"wrong data on rank 0"* ]]
+	[[ "$output" == *"# Collective test concluded: all_reduce_perf"* ]]
+}
+
+@test "mpirun's processes with several GPUs each are one world, with their devices" {
+	run mpi -n 2 "$PROGRAMS/all_reduce_perf" --backend cpu -g 2 -n 2 -b 1K -e 1K
+	[ "$status" -eq 0 ]
+	[ "$(rows | wc -l)" -eq 1 ]
+	[ "$(grep -o 'device  [0-9] ' <<<"$output" | tr -d '\n')" = 'device  0 device  1 device  2 device  3 ' ]
+	# a batch script of Slurm has its variables, and is no step
+	SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_NNODES=2 SLURM_JOB_ID=1 as all_reduce_perf "${QUICK[@]}"
+	RANK=0 WORLD_SIZE=4 as all_reduce_perf "${QUICK[@]}" # nccl-tests asks MPI alone
+	standin "$PROGRAMS/all_reduce_perf" -g 2 -n 2 -w 1 -b 1K -e 1K
+	[[ "$output" == *"device  0 [0000:01:00] stand-in"*"device  1 [0000:02:00] stand-in"* ]]
 }
 
 @test "queues: -G, -R 2, -m, -z and -c 0 with NCCL" {

@@ -247,7 +247,7 @@ int pairs_links(const struct pairs *pairs, uint8_t links[PAIRS_ACROSS + 1])
 		for (int b = a + 1; b < pairs->world; b++)
 			there[pairs_link(pairs, a, b)] = true;
 	for (int link = 0; link <= PAIRS_ACROSS; link++)
-		if (there[link])
+		if (there[link] && link != PAIRS_UNKNOWN)
 			links[count++] = (uint8_t)link;
 	return count;
 }

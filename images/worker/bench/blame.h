@@ -39,12 +39,14 @@ struct pairs {
 	int world;
 	const int *host;   /* [world] number of each rank's host, 0 to world - 1 */
 	const float *usec; /* [world * world], 0: not measured */
-	/* [world * world], both halves alike: a number for what lies between two ranks of a host (0: it is not known), the
-	 * same number for the same; less than PAIRS_ACROSS. NULL: nothing is known. */
+	/* [world * world], both halves alike: a number for what lies between two ranks of a host, the
+	 * same number for the same; PAIRS_UNKNOWN where it may be anything; less than PAIRS_ACROSS. NULL: all are alike. */
 	const uint8_t *link;
 };
 
 #define PAIRS_ACROSS 255
+#define PAIRS_UNKNOWN \
+	254 /* these are compared with none: one may be NVLink and the next one go by way of both sockets */
 
 /* What lies between @a and @b: a number of `link`, or PAIRS_ACROSS. */
 static inline uint8_t pairs_link(const struct pairs *pairs, int a, int b)
@@ -54,7 +56,7 @@ static inline uint8_t pairs_link(const struct pairs *pairs, int a, int b)
 	return pairs->link ? pairs->link[(size_t)a * (size_t)pairs->world + (size_t)b] : 0;
 }
 
-/* Finds which numbers there are, in ascending order; returns how many. */
+/* Finds which numbers there are but PAIRS_UNKNOWN, in ascending order; returns how many. */
 int pairs_links(const struct pairs *pairs, uint8_t links[PAIRS_ACROSS + 1]);
 
 /* What --find-slow measured, on rank 0; all zero: nothing. */
@@ -68,6 +70,7 @@ struct heat {
 	int finding_count, sweeps;
 	int unsure;    /* suspicions that were dropped: the machine is too busy to tell */
 	float *kept;   /* [keep][world * world] the last sweeps, for judge.c; owned */
+	bool unjudged; /* time was up before there were sweeps enough to believe that somebody is slow, or that nobody is */
 	bool doubtful; /* something looks slow, but only in times of the pairs that do not count */
 	int keep, place; /* how many; which of a pair's times counts, of 100: 0 is the fastest */
 	double seconds;

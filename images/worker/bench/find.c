@@ -207,6 +207,13 @@ static void find_blame(const struct group *group, const struct heat *heat, struc
 	const struct finding *worst = &heat->findings[0];
 	char text[320], more[32] = "";
 
+	if (heat->unjudged) {
+		failure_set(
+			failure, STATUS_TIMEOUT, -1, "",
+			"%d of the %d sweeps that judge %d ranks took %.0f s, so nobody is judged: these ranks share processors; name fewer hosts, or start fewer ranks on each",
+			heat->sweeps, JUDGE_SWEEPS_SURE, heat->world, heat->seconds);
+		failure->phase = PHASE_PAIRS;
+	}
 	if (heat->finding_count == 0)
 		return;
 	find_sentence(group, worst, text, sizeof(text));
@@ -341,8 +348,8 @@ static int find_links_of(const struct bench *bench, uint8_t **link, struct failu
 
 			/* one of the two may not see the other's */
 			*there = *back = *there > *back ? *there : *back;
-			if (*there >= PAIRS_ACROSS)
-				*there = *back = 0;
+			if (*there >= PAIRS_UNKNOWN || *there == NVML_LINK_UNKNOWN)
+				*there = *back = PAIRS_UNKNOWN;
 		}
 	return rc < 0 ? -1 : control_share(group->control, NULL, 0, err);
 }

@@ -264,7 +264,7 @@ static bool is_even(const struct heat *heat)
 			float usec = heat->usec[a * heat->world + b];
 			uint8_t link = pairs_link(&pairs, a, b);
 
-			if (usec <= 0)
+			if (usec <= 0 || link == PAIRS_UNKNOWN)
 				continue;
 			least[link] = least[link] <= 0 || usec < least[link] ? usec : least[link];
 			most[link] = usec > most[link] ? usec : most[link];
@@ -298,8 +298,10 @@ bool judge_enough(struct heat *heat, double seconds)
 	heat->seconds = seconds;
 	heat->finding_count = sure;
 	heat->unsure = count - sure;
-	if (seconds + seconds / heat->sweeps > JUDGE_SECONDS_LAST)
+	if (seconds + seconds / heat->sweeps > JUDGE_SECONDS_LAST) {
+		heat->unjudged = heat->sweeps < JUDGE_SWEEPS_SURE;
 		return true;
+	}
 	if (heat->sweeps < JUDGE_SWEEPS_LEAST)
 		return false;
 	if (seconds > JUDGE_SECONDS_MOST && heat->sweeps >= sweeps_needed(heat))

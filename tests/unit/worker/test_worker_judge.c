@@ -166,11 +166,13 @@ static void slow_sweeps_end_with_a_verdict(void **state)
 	run_machine(&slow, 4 * WORLD, &heat);
 	assert_int_equal(heat.finding_count, 1);
 	assert_int_equal(heat.findings[0].rank, 1);
+	assert_false(heat.unjudged);
 	assert_true(heat.seconds < JUDGE_SECONDS_LAST + 2 * sweep_seconds);
 	heat_release(&heat);
 	sweep_seconds = 40;
 	run_machine(&healthy, 4 * WORLD, &heat);
 	assert_int_equal(heat.finding_count, 0);
+	assert_true(heat.unjudged); /* which is not the same as that nobody is slow */
 	assert_true(heat.seconds < JUDGE_SECONDS_LAST + 2 * sweep_seconds);
 	heat_release(&heat);
 	sweep_seconds = 0.1;
