@@ -148,6 +148,15 @@ static int after_first(const struct bench *bench, void *arg, struct failure *err
 	return bench->backend->connects_late ? collect_warnings(arg, bench, true, err) : 0;
 }
 
+/* For -I 1 with -J: how many ranks nccl-tests would have in a process. */
+static int main_times_kept(const struct options *options)
+{
+	if (!options->spreads || options->output_file[0] == '\0')
+		return 0;
+	return (options->threads > 0 ? options->threads : 1) *
+	       (options->gpus > 0 ? options->gpus : 1);
+}
+
 /* From the table of members to the last barrier. */
 static int main_work(struct story *story, const struct backend *backend, struct failure *err)
 {
@@ -158,6 +167,7 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 			      .min_busbw = options->min_busbw,
 			      .min_average = options->min_average,
 			      .expect = &options->expect,
+			      .keep_times = main_times_kept(options),
 			      .on_row = table_row,
 			      .on_progress = output_progress,
 			      .arg = (void *)(uintptr_t)options,

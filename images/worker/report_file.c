@@ -100,6 +100,40 @@ static void report_file_config(FILE *to, const struct options *options, const st
 	fprintf(to, "]}");
 }
 
+/* A row of result.times. */
+static void report_file_times(FILE *to, const struct options *options, const struct result *r,
+			      int row)
+{
+	uint32_t count = options->workload.iterations;
+
+	fputc('[', to);
+	for (uint32_t i = 0; i < count && r->times; i++)
+		fprintf(to, "%s%f", i ? "," : "", (double)r->times[(size_t)row * count + i]);
+	fputc(']', to);
+}
+
+/* What -I 1 adds, as nccl-tests' own scripts read it. */
+static void report_file_iterations(FILE *to, const struct options *options, const char *name,
+				   const struct result *r)
+{
+	double average = r->average_usec;
+
+	fprintf(to,
+		",\"%s_per_iter\":{\"min_us\":%f,\"max_us\":%f,\"avg_us\":%f,\"p50_us\":%f,\"p95_us\":%f,\"p99_us\":%f,\"stdev_us\":%f,\"cv_pct\":%f,\"times_us\":",
+		name, r->min_usec, r->max_usec, average, r->p50_usec, r->p95_usec, r->p99_usec,
+		r->deviation_usec, average > 0 ? 100 * r->deviation_usec / average : 0);
+	report_file_times(to, options, r, 0);
+	if (r->processes > 1) {
+		fprintf(to, ",\"per_process_max_times_us\":[");
+		for (int process = 0; process < r->processes; process++) {
+			fputs(process ? "," : "", to);
+			report_file_times(to, options, r, 1 + process);
+		}
+		fputc(']', to);
+	}
+	fputc('}', to);
+}
+
 static void report_file_numbers(FILE *to, const struct options *options, const char *name,
 				const struct result *r)
 {
@@ -114,10 +148,7 @@ static void report_file_numbers(FILE *to, const struct options *options, const c
 	else
 		fprintf(to, "null}");
 	if (options->spreads)
-		fprintf(to,
-			",\"%s_per_iter\":{\"min_us\":%f,\"max_us\":%f,\"p50_us\":%f,\"p99_us\":%f,\"stdev_us\":%f}",
-			name, r->min_usec, r->max_usec, r->p50_usec, r->p99_usec,
-			r->deviation_usec);
+		report_file_iterations(to, options, name, r);
 }
 
 static void report_file_results(FILE *to, const struct options *options,

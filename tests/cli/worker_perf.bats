@@ -132,6 +132,18 @@ rows() {
 		assert d["out_of_bounds"] == {"count": 0, "okay": "true"} and d["average_bus_bandwidth"]["okay"] == "unchecked", d
 		assert json.load(open("out.json"))["errors"] == []
 	END
+	run mpi -n 2 "$PROGRAMS/all_reduce_perf" --backend cpu -g 2 -n 5 -b 1K -e 1K -I 1 -J times.json
+	[ "$status" -eq 0 ]
+	python3 - <<-'END' # as nccl-tests' scripts/analyze_perf_json.py reads it
+		import json
+		for place in "out_of_place_per_iter", "in_place_per_iter":
+		    d = json.load(open("times.json"))["results"][0][place]
+		    processes = d["per_process_max_times_us"]
+		    assert len(d["times_us"]) == 5 and [len(p) for p in processes] == [5, 5], d
+		    assert [max(p) for p in zip(*processes)] == d["times_us"], d
+		    assert d["min_us"] == min(d["times_us"]) and d["max_us"] == max(d["times_us"]), d
+		    assert abs(d["avg_us"] - sum(d["times_us"]) / 5) < 0.01 and d["p95_us"] <= d["p99_us"] and d["cv_pct"] >= 0, d
+	END
 	run "$PROGRAMS/reduce_perf" "${QUICK[@]}" -J out.csv
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"-J 'out.csv': a name that ends in .json is needed"* ]]

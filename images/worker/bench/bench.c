@@ -386,6 +386,32 @@ static void blame_data(const struct run *run, const struct result *result, int r
 		result->inplace ? "in place" : "out of place", (unsigned long long)found->wrong);
 }
 
+/* Raises @row's times to @times. */
+static void bench_raise(float *row, const float *times, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		row[i] = times[i] > row[i] ? times[i] : row[i];
+}
+
+/* Keeps one rank's times: among all and among those of its process. */
+static void bench_keep_times(const struct run *run, int rank, const float *times,
+			     struct result *result)
+{
+	int each = run->bench->keep_times, world = run->bench->group->world;
+	uint32_t count = run->bench->group->workload.iterations;
+
+	if (!each)
+		return;
+	result->processes = (world + each - 1) / each;
+	if (!result->times)
+		result->times =
+			calloc((size_t)(1 + result->processes) * count, sizeof(*result->times));
+	if (!result->times)
+		abort();
+	bench_raise(result->times, times, count);
+	bench_raise(result->times + (size_t)(1 + rank / each) * count, times, count);
+}
+
 /* Rank 0: everybody's parts become one result. */
 static void bench_merge(const struct run *run, struct result *result, struct report *report)
 {
@@ -416,8 +442,8 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 		if (found.wrong > 0 && report->failure.status == STATUS_PASS)
 			blame_data(run, result, rank, &found, report);
 		result->ranks[rank] = rank_summary(run, &head, times);
-		for (uint32_t i = 0; i < iterations; i++)
-			slowest[i] = times[i] > slowest[i] ? times[i] : slowest[i];
+		bench_keep_times(run, rank, times, result);
+		bench_raise(slowest, times, iterations);
 	}
 	if (run->bench->group->workload.average != AVERAGE_SLOWEST)
 		queue_usec = summary_of_ranks(result, world,

@@ -26,10 +26,14 @@ struct result {
 	enum op op;
 	int root;
 	double usec, min_usec, max_usec, p50_usec, p99_usec, deviation_usec;
+	double average_usec, p95_usec; /* of the slowest rank's times */
 	double algbw, busbw;
 	uint64_t wrong; /* elements, over all ranks and both checks */
 	const char *algorithm;
 	struct rank_time *ranks; /* [world], owned */
+	/* [1 + processes][iterations], owned; NULL unless bench.keep_times: the slowest rank's times, and each process's */
+	float *times;
+	int processes;
 };
 
 /* One rank's own view of a size. */
@@ -58,6 +62,7 @@ struct bench {
 	const struct fault *fault;
 	double min_busbw;   /* GB/s for the largest size, 0: none */
 	double min_average; /* GB/s on average over all results, 0: none */
+	int keep_times;	    /* each iteration's times, for processes of so many ranks; 0: not */
 	/* Rank 0, after a size; @in_place is NULL if the collective has none. */
 	void (*on_row)(void *arg, const struct result *out_of_place, const struct result *in_place);
 	/* Rank 0, now and then: what is being done, a few words. Never while times are taken. */

@@ -33,7 +33,9 @@ void summary_of(float *slowest, uint32_t count, double usec, enum collective_kin
 	result->min_usec = (double)slowest[0];
 	result->max_usec = (double)slowest[count - 1];
 	result->p50_usec = (double)slowest[count / 2];
+	result->p95_usec = (double)slowest[(uint64_t)count * 95 / 100];
 	result->p99_usec = (double)slowest[(uint64_t)count * 99 / 100];
+	result->average_usec = total / count;
 	result->algbw = result->usec > 0 ? (double)result->bytes / result->usec / 1000 : 0;
 	result->algbw *= collective_share(kind, world);
 	result->busbw = result->algbw * collective_factor(kind, world);
@@ -102,8 +104,10 @@ void summary_judge_average(const struct bench *bench, struct report *report)
 
 void report_release(struct report *report)
 {
-	for (size_t i = 0; i < report->room; i++)
+	for (size_t i = 0; i < report->room; i++) {
 		free(report->results[i].ranks);
+		free(report->results[i].times);
+	}
 	free(report->results);
 	free(report->warnings);
 	heat_release(&report->heat);
