@@ -118,7 +118,7 @@ int bench_history_keep(const struct cluster *cluster, const struct report *repor
 	bench_history_compare(documents, record, week_ago, arena, past);
 	if (strcmp(report->verdict, "pass") != 0 || report->row_count == 0)
 		return 0;
-	return kept_add(&kept, record, BENCH_HISTORY_MAX, arena, err);
+	return kept_add(&kept, record, BENCH_HISTORY_MAX, 0, arena, err);
 }
 
 void bench_history_add_to(const struct bench_past *past, cJSON *document)

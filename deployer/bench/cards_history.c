@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CARDS_HISTORY_KEPT (CARDS_HISTORY_MAX + CARDS_HISTORY_DAYS + 1)
+
 /* One card of one kept run. */
 struct cards_entry {
 	struct health_card card; /* without measures where something was wrong */
@@ -183,11 +185,11 @@ static void cards_history_slow(const struct cards_history *history, struct healt
 	const struct cards_entry *entries = cards_history_of(history, card->uuid, &count);
 
 	for (int m = 0; m < CARD_MEASURES; m++) {
-		double good[CARDS_HISTORY_MAX], median;
+		double good[CARDS_HISTORY_KEPT], median;
 		const char *since = "";
 		size_t found = 0;
 
-		for (size_t i = 0; i < count && found < CARDS_HISTORY_MAX; i++) {
+		for (size_t i = 0; i < count && found < CARDS_HISTORY_KEPT; i++) {
 			if (entries[i].card.measures[m] <= 0)
 				continue;
 			since = found ? since : entries[i].when;
@@ -289,14 +291,14 @@ int cards_history_keep(const struct cluster *cluster, struct health_host *hosts,
 
 	*past = (struct cards_past){.gone = WORDS_INIT(arena), .fresh = WORDS_INIT(arena)};
 	clock_iso8601(now);
-	if (kept_read(cluster, "health", CARDS_HISTORY_MAX, arena, &kept, &documents, err) < 0)
+	if (kept_read(cluster, "health", CARDS_HISTORY_KEPT, arena, &kept, &documents, err) < 0)
 		return -1;
 	cards_history_compare(documents, hosts, count, arena, past);
 	pairs_history_compare(documents, hosts, count, arena);
 	cJSON_AddStringToObject(record, "time", now);
 	cards_to_json(hosts, count, record);
 	card_pairs_to_json(hosts, count, record);
-	return kept_add(&kept, record, CARDS_HISTORY_MAX, arena, err);
+	return kept_add(&kept, record, CARDS_HISTORY_MAX, CARDS_HISTORY_DAYS, arena, err);
 }
 
 void cards_history_add_to(const struct cards_past *past, cJSON *document)

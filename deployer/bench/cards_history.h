@@ -12,7 +12,9 @@
 #include "deployer/bench/cards.h"
 #include "plan/cluster.h"
 
-#define CARDS_HISTORY_MAX 20  /* runs that are kept */
+#define CARDS_HISTORY_MAX 20 /* runs that are kept ... */
+#define CARDS_HISTORY_DAYS \
+	30 /* ... and before them one of each day, for a card that gets slower little by little */
 #define CARDS_HISTORY_LAST 10 /* a card that is in one of them must still be there */
 #define CARDS_HISTORY_LEAST 3 /* good runs of a card; fewer are no reason to call it slow */
 

@@ -4,8 +4,13 @@
 #include "core/file.h"
 #include "core/private.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define DAY_S 86400
 
 int kept_read(const struct cluster *cluster, const char *kind, size_t most, struct arena *arena,
 	      struct kept *kept, cJSON **documents, struct error *err)
@@ -31,21 +36,40 @@ int kept_read(const struct cluster *cluster, const char *kind, size_t most, stru
 	return 0;
 }
 
-int kept_add(const struct kept *kept, const cJSON *document, long most, struct arena *arena,
-	     struct error *err)
+/* Removes files before that number, except the newest of each of the last days. */
+static void kept_thin(const struct kept *kept, long before, long days, struct arena *arena)
 {
-	long number = 1, oldest;
+	long today = (long)time(NULL) / DAY_S, last_day = LONG_MAX;
+	size_t count = 0;
+
+	while (kept->names[count])
+		count++;
+	while (count-- > 0) {
+		const char *path = arena_printf(arena, "%s/%s", kept->folder, kept->names[count]);
+		struct stat st;
+		long day;
+
+		if (strtol(kept->names[count], NULL, 10) >= before || stat(path, &st) < 0)
+			continue;
+		day = (long)st.st_mtime / DAY_S;
+		if (day >= last_day || today - day > days)
+			unlink(path);
+		else
+			last_day = day;
+	}
+}
+
+int kept_add(const struct kept *kept, const cJSON *document, long most, long days,
+	     struct arena *arena, struct error *err)
+{
+	long number = 1;
 
 	for (size_t i = 0; kept->names[i]; i++)
 		number = strtol(kept->names[i], NULL, 10) + 1;
 	if (json_write(arena_printf(arena, "%s/%06ld.json", kept->folder, number), document, 0600,
 		       err) < 0)
 		return -1;
-	for (size_t i = 0; kept->names[i]; i++) {
-		oldest = strtol(kept->names[i], NULL, 10);
-		if (oldest <= number - most)
-			unlink(arena_printf(arena, "%s/%s", kept->folder, kept->names[i]));
-	}
+	kept_thin(kept, number - most + 1, days, arena);
 	return 0;
 }
 

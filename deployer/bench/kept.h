@@ -16,9 +16,12 @@ struct kept {
 int kept_read(const struct cluster *cluster, const char *kind, size_t most, struct arena *arena,
 	      struct kept *kept, cJSON **documents, struct error *err);
 
-/* Adds a document, and removes what is older than the last @most. */
-int kept_add(const struct kept *kept, const cJSON *document, long most, struct arena *arena,
-	     struct error *err);
+/*
+ * Adds a document, and removes what is older than the last @most. Of that the newest of each day stays, if it is at most
+ * @days old, so that what changes slowly can be seen.
+ */
+int kept_add(const struct kept *kept, const cJSON *document, long most, long days,
+	     struct arena *arena, struct error *err);
 
 /* Sorts the numbers. 0 when there are none. */
 double kept_median(double *numbers, size_t count);

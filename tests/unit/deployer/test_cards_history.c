@@ -4,6 +4,10 @@
 
 #include "deployer/bench/cards_history.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
 #define KEPT(n, tflops)                                                                                        \
 	"{\"time\": \"2026-11-1" #n "T09:00:00Z\", \"cards\": ["                                               \
 	"{\"host\": \"a\", \"card\": 0, \"model\": \"H100\", \"uuid\": \"GPU-0\", \"bus\": \"0000:10:00.0\", " \
@@ -117,7 +121,8 @@ static void test_kept(void **state)
 	for (size_t run = 0; run < CARDS_HISTORY_MAX + 3; run++) {
 		cards_read(text, sizeof(text) - 1, "b", &s->arena, &host);
 		assert_int_equal(cards_history_keep(&cluster, &host, 1, &s->arena, &past, &err), 0);
-		assert_int_equal(past.runs, run < CARDS_HISTORY_MAX ? run : CARDS_HISTORY_MAX);
+		/* of today's older ones the newest */
+		assert_int_equal(past.runs, run <= CARDS_HISTORY_MAX ? run : CARDS_HISTORY_MAX + 1);
 	}
 	assert_true(host.cards[0].usual_percent == 100);
 	assert_int_equal(folder_list(cluster_state_path(&cluster, "history/health", &s->arena),
@@ -125,7 +130,29 @@ static void test_kept(void **state)
 			 0);
 	while (names[count])
 		count++;
-	assert_int_equal(count, CARDS_HISTORY_MAX);
+	assert_int_equal(count, CARDS_HISTORY_MAX + 1);
+	/* they become those of every second day, and 30 days stay of them */
+	for (size_t i = 0; i < count; i++) {
+		struct timespec times[2] = {{.tv_sec = time(NULL) - 86400 * 2 * (long)(count - i)}};
+
+		times[1] = times[0];
+		assert_int_equal(
+			utimensat(AT_FDCWD,
+				  cluster_state_path(
+					  &cluster,
+					  arena_printf(&s->arena, "history/health/%s", names[i]),
+					  &s->arena),
+				  times, 0),
+			0);
+	}
+	for (size_t run = 0; run < CARDS_HISTORY_MAX; run++)
+		assert_int_equal(cards_history_keep(&cluster, &host, 1, &s->arena, &past, &err), 0);
+	assert_int_equal(folder_list(cluster_state_path(&cluster, "history/health", &s->arena),
+				     ".json", &s->arena, &names, &err),
+			 0);
+	for (count = 0; names[count];)
+		count++;
+	assert_int_equal(count, CARDS_HISTORY_MAX + CARDS_HISTORY_DAYS / 2);
 }
 
 /* What a run of two cards says of the pair, whose copies have @gbps; it is kept. */
