@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CARDS_HISTORY_KEPT (CARDS_HISTORY_MAX + CARDS_HISTORY_DAYS + 1)
+#define CARDS_HISTORY_KEPT (CARDS_HISTORY_MAX + CARDS_HISTORY_DAYS)
 
 /* One card of one kept run. */
 struct cards_entry {

@@ -52,7 +52,7 @@ static void kept_thin(const struct kept *kept, long before, long days, struct ar
 		if (strtol(kept->names[count], NULL, 10) >= before || stat(path, &st) < 0)
 			continue;
 		day = (long)st.st_mtime / DAY_S;
-		if (day >= last_day || today - day > days)
+		if (day >= last_day || today - day >= days)
 			unlink(path);
 		else
 			last_day = day;

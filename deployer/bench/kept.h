@@ -17,8 +17,8 @@ int kept_read(const struct cluster *cluster, const char *kind, size_t most, stru
 	      struct kept *kept, cJSON **documents, struct error *err);
 
 /*
- * Adds a document, and removes what is older than the last @most. Of that the newest of each day stays, if it is at most
- * @days old, so that what changes slowly can be seen.
+ * Adds a document, and removes what is older than the last @most. Of that the newest of each of the last @days days stays
+ * (0: none), so that what changes slowly can be seen.
  */
 int kept_add(const struct kept *kept, const cJSON *document, long most, long days,
 	     struct arena *arena, struct error *err);

@@ -63,7 +63,6 @@ int cuGraphDestroy(void *graph);
 #endif
 
 #ifdef SIMULATED
-
 #define GPUS_MAX 64
 
 static struct {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-static void *watch_run(void *arg)
+static void *watch_probe(void *arg)
 {
 	struct watch *watch = arg;
 	struct timespec deadline;
@@ -28,7 +28,7 @@ void watch_begin(struct watch *watch, int seconds, void (*late)(void *arg), void
 				.seconds = seconds,
 				.late = late,
 				.arg = arg};
-	watch->runs = pthread_create(&watch->thread, NULL, watch_run, watch) == 0;
+	watch->runs = pthread_create(&watch->thread, NULL, watch_probe, watch) == 0;
 }
 
 void watch_end(struct watch *watch)
