@@ -104,8 +104,11 @@ static bool init_has_host(const char *const *hosts, const char *name)
 }
 
 /* What `up` would refuse, or miss, when the file is written. */
-static int init_check_options(const struct options *o, const char *const *hosts, struct error *err)
+static int init_check_options(const struct options *o, const char *folder, const char *const *hosts,
+			      struct arena *arena, struct error *err)
 {
+	const struct cluster beside = {.folder = folder}; /* paths in the file are relative to it */
+
 	if (o->engine && !engine_find(o->engine))
 		return error_set(
 			err, ERROR_USAGE,
@@ -118,7 +121,7 @@ static int init_check_options(const struct options *o, const char *const *hosts,
 		return error_set(err, ERROR_USAGE,
 				 "--registry %s has no port; write %s:5000 for the usual one",
 				 o->registry, o->registry);
-	if (o->ca && !file_exists(o->ca))
+	if (o->ca && !file_exists(cluster_path(&beside, o->ca, arena)))
 		return error_set(err, ERROR_USAGE, "--ca %s: there is no such file", o->ca);
 	return 0;
 }
@@ -154,7 +157,7 @@ static int init_wish(const struct options *o, const char *const *arguments, stru
 	char here[4096];
 
 	if (init_hosts(o, arguments, &hosts, err) < 0 ||
-	    init_check_options(o, words_list(&hosts), err) < 0)
+	    init_check_options(o, folder, words_list(&hosts), ctx->arena, err) < 0)
 		return -1;
 	if (strcmp(folder, ".") == 0 && getcwd(here, sizeof(here)))
 		folder = here;

@@ -43,6 +43,9 @@ const char *member_gpu_trouble(struct member *m)
 		return "";
 	if (*m->facts.gpu_error)
 		return arena_printf(&m->arena, "its GPUs cannot be used: %s", m->facts.gpu_error);
+	/* a host that is a container sees all slots and has some of the GPUs */
+	if (*facts_text(&m->facts, fact_row("in_container"), &m->arena))
+		return "";
 	in_slots = listed ? gpus_in_slots(m) : 0;
 	return in_slots > listed
 		       ? arena_printf(&m->arena,

@@ -25,6 +25,8 @@ const struct fact_row fact_rows[] = {
 	MEMBER(glibc, FACT_TEXT, FACT_SHARED, "version of the C library"),
 	MEMBER(gcc, FACT_TEXT, FACT_SHARED, "version of the C compiler"),
 	MEMBER(python, FACT_TEXT, FACT_SHARED, "version of python3"),
+	MORE(in_container, FACT_TEXT, FACT_SHARED,
+	     "yes where the host is a container, whose sysfs shows devices that are not for it"),
 	MORE(virtualization, FACT_TEXT, FACT_SHARED, "systemd-detect-virt: none, kvm, docker ..."),
 	MORE(uptime_s, FACT_REAL, FACT_MOVES, "seconds since the boot"),
 	MORE(init, FACT_TEXT, FACT_SHARED, "systemd where it runs the host"),

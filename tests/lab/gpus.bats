@@ -7,6 +7,12 @@ load helper
 setup_file() {
 	lab_begin
 	ringup -q lab up --loopback --hosts 2 --gpus 8xH100,node02=4xA100 --driver node02=470.57.02 3>&- 4>&-
+	variant some.yaml 's/\{name: node01,/{name: node01, gpus: "5,2",/; s/\{name: node02,/{name: node02, gpus: device=3,/'
+}
+
+# some_up: with the GPUs 5 and 2 of node01 and 3 of node02.
+some_up() {
+	ringup -q -f some.yaml up 3>&- 4>&-
 }
 
 teardown_file() {
@@ -66,8 +72,7 @@ uuid() {
 }
 
 @test "without a container the ranks see the GPUs that the hosts give, and no others" {
-	variant some.yaml 's/\{name: node01,/{name: node01, gpus: "5,2",/; s/\{name: node02,/{name: node02, gpus: device=3,/'
-	ringup -q -f some.yaml up 3>&- 4>&-
+	some_up
 	[ "$(ringup -q -f some.yaml run -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' '[0 node01] 5,2' \
 		'[1 node01] 5,2' '[2 node02] 3')" ]
 	[ "$(ringup -q -f some.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
@@ -82,6 +87,7 @@ uuid() {
 
 @test "status: a host whose GPUs fail, or that lists fewer than its slots hold, is not fine" {
 	local node=.ringup/lab/node02/gpus slot
+	some_up
 	ringup -q -f some.yaml status >out
 	grep -E '^node01 .* ready .* 8 ' out
 	grep -E '^node02 .* ready .* 4 ' out
@@ -102,6 +108,7 @@ uuid() {
 }
 
 @test "bench measures the GPUs unless it is told otherwise, and CPUs in their place are no pass" {
+	some_up
 	ringup -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0 >out 2>err
 	grep -E '^simulated: NCCL .* from /.*/libnccl.so.2$' out
 	ringup -q --json -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0 >bench.json
@@ -115,6 +122,7 @@ uuid() {
 }
 
 @test "bench --health: the slow card and the ill one are named; status 5" {
+	some_up
 	ringup -q -f some.yaml bench --health >out
 	[ "$(grep -c ' well$' out)" = 12 ]
 	grep -F 'copies between GPUs (NV18, NVIDIA H100 80GB HBM3): 400 to 400 GB/s, the median of 56 is 400' out
