@@ -47,7 +47,7 @@ as_up() {
 	find . -type f ! -name facts.json ! -name docker.log -exec sha256sum {} + | sort >../before
 	apart ringup status
 	says 0
-	[ "$(grep -c 'running.*sha256:aaaaaaaaaaaa *answers  - ' ../out)" = 3 ]
+	[ "$(grep -c 'running.*sha256:aaaaaaaaaaaa *answers  *-  - ' ../out)" = 3 ]
 	find . -type f ! -name facts.json ! -name docker.log -exec sha256sum {} + | sort | diff ../before -
 	apart ringup --json status
 	json 'all(h["ok"] and h["differs"] == "" and h["sshd"] == "answers" and h["uptime_s"] > 0 for h in d["hosts"])'
@@ -59,7 +59,7 @@ as_up() {
 	jq -r '.hosts[1].wanted.files' ../out >hosts/127.0.0.2/state/lab/ssh/mesh
 	apart ringup status
 	says 4 "node02: it has another image than ringup.lock and cluster.yaml say; 'ringup up' mends it" '1 of 3 hosts'
-	grep -q '^node02.*sha256:bbbbbbbbbbbb.*answers  image' ../out
+	grep -q '^node02.*sha256:bbbbbbbbbbbb.*answers  *-  image' ../out
 	apart ringup status node01 node03
 	says 0
 	! grep -q node02 ../out
