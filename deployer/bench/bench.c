@@ -4,10 +4,12 @@
 #include "core/clock.h"
 #include "core/words.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define BENCH_TIMEOUT_DEFAULT_S 300
 #define LAST_WORDS_BYTES 600
+#define PORT_DRAWS 3
 
 struct bench_run {
 	struct program program;
@@ -172,8 +174,20 @@ static void bench_first_error(const struct fleet *fleet, struct error *err)
 		error_set(err, ERROR_FAILED, "no host gave a report");
 }
 
-int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
-		struct report *report, cJSON **document, struct error *err)
+/* The rendezvous has a random port, which a program of the host may have: then another one is drawn. */
+static bool bench_port_was_taken(struct fleet *fleet, const struct error *err)
+{
+	if (!strstr(err->text, "cannot listen on ") || !strstr(err->text, strerror(EADDRINUSE)))
+		return false;
+	for (size_t i = 0; i < fleet->count; i++) {
+		fleet->members[i].failed = false;
+		fleet->members[i].err = (struct error){0};
+	}
+	return true;
+}
+
+static int bench_once(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
+		      struct report *report, cJSON **document, struct error *err)
 {
 	struct bench_run run = {.launcher = options->launcher};
 	struct progress_step *step;
@@ -197,5 +211,19 @@ int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct
 	progress_end(step, rc == 0, rc == 0 ? "done in %.1f s" : "ended after %.1f s",
 		     clock_seconds_since(begin));
 	proc_result_release(&run.root);
+	return rc;
+}
+
+int fleet_bench(struct fleet *fleet, const struct bench_options *options, struct arena *arena,
+		struct report *report, cJSON **document, struct error *err)
+{
+	int rc = bench_once(fleet, options, arena, report, document, err);
+
+	for (int again = 0; again < PORT_DRAWS && rc < 0 && bench_port_was_taken(fleet, err);
+	     again++) {
+		json_free(document);
+		*err = (struct error){0};
+		rc = bench_once(fleet, options, arena, report, document, err);
+	}
 	return rc;
 }
