@@ -251,10 +251,13 @@ logins() {
 	[ "$(logins)" = 3 ]
 	[ -f "$XDG_RUNTIME_DIR/ringup/another" ]
 	# another key is another connection
-	cluster "key: ecdsa, known_hosts: known, config: none, keep: 1" "${THREE[@]}"
+	cluster "key: ecdsa, known_hosts: known, config: none, keep: 5" "${THREE[@]}"
 	all_three
 	[ "$(logins)" = 6 ]
-	sleep 3
+	for _ in $(seq 300); do
+		[ "$(find "$XDG_RUNTIME_DIR/ringup" -type s | wc -l)" != 3 ] || break
+		sleep 0.1
+	done
 	[ "$(find "$XDG_RUNTIME_DIR/ringup" -type s | wc -l)" = 3 ]
 	# a host whose sshd ended meanwhile, with all its connections
 	pkill -KILL -P "$(cat sshd2.pid)"
