@@ -63,6 +63,12 @@ all_three() {
 	trust 127.0.0.3
 	cluster "key: ed25519, known_hosts: known" "${THREE[@]}"
 	all_three
+	# its fingerprint is shown for trust
+	: >none
+	sed 's/known_hosts: known/known_hosts: none/' cluster.yaml >trust.yaml
+	apart ringup -f trust.yaml hosts trust </dev/null
+	grep -F "$(ssh-keygen -lf rsa_host.pub | cut -d' ' -f2)" ../out ../err
+	[ ! -s none ]
 	# a key that did change is said by every transport
 	ssh-keygen -q -t rsa -N '' -f changed
 	sed -i "1s,ssh-rsa .*,$(cut -d' ' -f1,2 changed.pub)," known

@@ -105,6 +105,49 @@ static int host_key_fetch(const struct ssh_target *t, const char *types, struct 
 	return err->kind ? -1 : rc;
 }
 
+/* A line of ssh-keyscan: "HOST TYPE BASE64". */
+static bool host_key_of_line(char *line, struct arena *arena, struct host_key *key)
+{
+	char *host = strsep(&line, " "), *type = strsep(&line, " "), *base64 = line;
+	unsigned char *bytes;
+	size_t length;
+	int decoded;
+
+	if (!host || *host == '#' || !type || !base64 || strcmp(type, "ssh-rsa") != 0)
+		return false;
+	base64[strcspn(base64, " \r\n")] = '\0';
+	length = strlen(base64);
+	bytes = arena_alloc(arena, length + 1);
+	decoded = EVP_DecodeBlock(bytes, (const unsigned char *)base64, (int)length);
+	for (size_t end = length; end > 0 && base64[end - 1] == '='; end--)
+		decoded--;
+	if (decoded <= 0)
+		return false;
+	*key = (struct host_key){.type = "ssh-rsa", .base64 = arena_strdup(arena, base64)};
+	host_key_fingerprint(bytes, (size_t)decoded, key->fingerprint);
+	return true;
+}
+
+/* The host's RSA key by ssh-keyscan: libssh2 before 1.11 is not shown it (RFC 8332). Whether there is one. */
+static bool host_key_scan(const struct ssh_target *t, struct arena *arena, struct host_key *key)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error ignored = {0};
+	struct proc proc = {
+		.words = WORDS("ssh-keyscan", "-t", "rsa", "-T",
+			       arena_printf(arena, "%d", t->timeout_s), "-p",
+			       arena_printf(arena, "%d", t->port), t->address),
+		.timeout_s = t->timeout_s + 5,
+	};
+	bool found = false;
+
+	if (t->via || proc_run(&proc, &result, &ignored) < 0)
+		return false;
+	for (char *text = result.out.text, *line; !found && (line = strsep(&text, "\n"));)
+		found = host_key_of_line(line, arena, key);
+	return found;
+}
+
 int host_keys_fetch(const struct ssh_target *target, struct arena *arena,
 		    struct host_key keys[static HOST_KEY_KINDS], size_t *count, struct error *err)
 {
@@ -121,7 +164,7 @@ int host_keys_fetch(const struct ssh_target *target, struct arena *arena,
 			return error_wrap(err, "%s", ssh_place(target, place));
 		*count += (size_t)rc;
 	}
-	if (*count)
+	if (*count || (*count = host_key_scan(target, arena, &keys[0])))
 		return 0;
 	return error_set(err, ERROR_FAILED, "%s: it shows no host key that ringup knows",
 			 ssh_place(target, place));

@@ -26,7 +26,8 @@ bool host_key_of(struct _LIBSSH2_SESSION *session, struct arena *arena, struct h
 
 /*
  * Asks the host for its keys, over its jump hosts where it has some: one connection for each kind. *count is at
- * most HOST_KEY_KINDS. -1 when it shows none.
+ * most HOST_KEY_KINDS. A host that shows libssh2 none may have an RSA key alone, which ssh-keyscan asks for. -1 when it
+ * shows none.
  */
 int host_keys_fetch(const struct ssh_target *target, struct arena *arena,
 		    struct host_key keys[static HOST_KEY_KINDS], size_t *count, struct error *err);
