@@ -257,7 +257,8 @@ static int copy_fetch(struct member *m, void *arg, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, "cannot write %s", part);
-	if (copy_look(m, copy, fd, &offset, &bytes, &mode, err) < 0) {
+	if (copy_look(m, copy, fd, &offset, &bytes, &mode, err) < 0 ||
+	    copy_check_room(fd, part, bytes - offset, err) < 0) {
 		struct stat st;
 
 		if (fstat(fd, &st) == 0 && !st.st_size)
@@ -265,8 +266,6 @@ static int copy_fetch(struct member *m, void *arg, struct error *err)
 		return -1;
 	}
 	*done = (struct copy_done){path, bytes, bytes - offset, false};
-	if (copy_check_room(fd, part, bytes - offset, err) < 0)
-		return -1;
 	copy_choose_transport(m, bytes - offset);
 	if (copy_fetch_rest(m, copy, fd, offset, bytes, err) < 0)
 		return -1;

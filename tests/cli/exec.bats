@@ -87,6 +87,11 @@ setup() {
 	apart ringup cp a b "node01:$PWD/there"
 	says 0
 	[ "$(cat there/a there/b)" = "$(printf '1\n2')" ]
+	head -c 3M /dev/zero >there/big
+	mkdir full
+	apart unshare -rm sh -c 'mount -t tmpfs -o size=1m none full; ringup cp "node01:$PWD/there/big" full/; rc=$?; ls -A full; exit $rc'
+	says 1 "no space left on this machine's disk: 3.0 MiB are to come"
+	[ ! -s ../out ] # nothing of it fills the disk
 	on_host 1 sh 'case $1 in -s) ;; *) echo "Welcome to node01" ;; esac; exec /bin/sh "$@"'
 	apart ringup cp "node01:$PWD/there/a" here
 	says 1 "node01: its shell prints text of its own before it runs a command (Welcome to node01)" ".bashrc"
