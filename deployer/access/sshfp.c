@@ -2,6 +2,7 @@
 #include "deployer/access/sshfp.h"
 
 #include "core/str.h"
+#include "deployer/ssh/keys/host_key.h"
 
 #include <arpa/nameser.h>
 #include <errno.h>
@@ -177,22 +178,19 @@ enum sshfp_verdict sshfp_compare(const struct sshfp *found, const char *type, co
 	size_t length = strlen(base64);
 	unsigned algorithm = sshfp_algorithm(type), hash_bytes;
 	enum sshfp_verdict verdict = SSHFP_NONE;
-	int got;
+	size_t got;
 
 	if (!algorithm || length > KEY_BASE64_MAX)
 		return SSHFP_NONE;
-	got = EVP_DecodeBlock(key, (const unsigned char *)base64, (int)length);
-	if (got <= 0)
+	got = host_key_decode(base64, key);
+	if (!got)
 		return SSHFP_NONE;
-	/* it counts the padding as bytes */
-	for (size_t i = length; i && base64[i - 1] == '='; i--)
-		got--;
 	for (size_t i = 0; i < found->count; i++) {
 		const struct sshfp_record *record = &found->records[i];
 
 		if (record->algorithm != algorithm)
 			continue;
-		if (EVP_Digest(key, (size_t)got, hash, &hash_bytes,
+		if (EVP_Digest(key, got, hash, &hash_bytes,
 			       record->digest == SSHFP_SHA1 ? EVP_sha1() : EVP_sha256(),
 			       NULL) != 1 ||
 		    hash_bytes != record->length || memcmp(hash, record->bytes, hash_bytes) != 0)

@@ -7,6 +7,7 @@
 #include "deployer/ssh/ssh_transport.h"
 #include "deployer/ssh/tunnel.h"
 
+#include <limits.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <poll.h>
@@ -40,6 +41,19 @@ void host_key_fingerprint(const void *key, size_t length, char text[static HOST_
 	EVP_EncodeBlock((unsigned char *)base64, hash, sizeof(hash));
 	base64[strcspn(base64, "=")] = '\0';
 	snprintf(text, HOST_KEY_PRINT_BYTES, "SHA256:%.50s", base64);
+}
+
+size_t host_key_decode(const char *base64, unsigned char *bytes)
+{
+	size_t length = strlen(base64);
+	int got = length > INT_MAX
+			  ? 0
+			  : EVP_DecodeBlock(bytes, (const unsigned char *)base64, (int)length);
+
+	/* it counts the padding as bytes */
+	for (size_t end = length; got > 0 && end > 0 && base64[end - 1] == '='; end--)
+		got--;
+	return got > 0 ? (size_t)got : 0;
 }
 
 bool host_key_of(LIBSSH2_SESSION *session, struct arena *arena, struct host_key *key)
@@ -111,20 +125,16 @@ static bool host_key_of_line(char *line, struct arena *arena, struct host_key *k
 	char *host = strsep(&line, " "), *type = strsep(&line, " "), *base64 = line;
 	unsigned char *bytes;
 	size_t length;
-	int decoded;
 
 	if (!host || *host == '#' || !type || !base64 || strcmp(type, "ssh-rsa") != 0)
 		return false;
 	base64[strcspn(base64, " \r\n")] = '\0';
-	length = strlen(base64);
-	bytes = arena_alloc(arena, length + 1);
-	decoded = EVP_DecodeBlock(bytes, (const unsigned char *)base64, (int)length);
-	for (size_t end = length; end > 0 && base64[end - 1] == '='; end--)
-		decoded--;
-	if (decoded <= 0)
+	bytes = arena_alloc(arena, strlen(base64) + 1);
+	length = host_key_decode(base64, bytes);
+	if (!length)
 		return false;
 	*key = (struct host_key){.type = "ssh-rsa", .base64 = arena_strdup(arena, base64)};
-	host_key_fingerprint(bytes, (size_t)decoded, key->fingerprint);
+	host_key_fingerprint(bytes, length, key->fingerprint);
 	return true;
 }
 

@@ -20,6 +20,9 @@ const char *host_key_type(int type);
 /* "SHA256:..." of a key in its wire form. */
 void host_key_fingerprint(const void *key, size_t length, char text[static HOST_KEY_PRINT_BYTES]);
 
+/* The wire form of a key's base64, into room for strlen(base64) bytes. How many they are; 0: it is no base64. */
+size_t host_key_decode(const char *base64, unsigned char *bytes);
+
 /* The key of a session after its handshake; its base64 is in the arena. False where there is none. */
 struct _LIBSSH2_SESSION;
 bool host_key_of(struct _LIBSSH2_SESSION *session, struct arena *arena, struct host_key *key);
