@@ -9,6 +9,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/bringup/host_stack.h"
 #include "deployer/engine/engine.h"
 #include "plan/host_set.h"
 
@@ -238,6 +239,37 @@ static bool init_use_sudo(const struct stages *s)
 }
 
 /*
+ * Hosts without containers keep what they have: the stack asks for that, if all have the same and it resolves. @text
+ * is room for the file with which that is tried.
+ */
+static void init_use_hosts_stack(struct context *ctx, struct fleet *fleet, struct init_wish *wish,
+				 struct str *text)
+{
+	struct words requests = WORDS_INIT(ctx->arena);
+	struct context own = *ctx;
+	struct error why = {0};
+	struct stages s;
+
+	fleet_read_stack(fleet, &requests);
+	if (requests.count == 0)
+		return;
+	wish->stack = words_list(&requests);
+	wish->is_hosts_stack = true;
+	str_clear(text);
+	init_add_text(wish, fleet, ctx->arena, text);
+	if (init_load(&own, text->text, &s, &why) == 0) {
+		s.fleet = *fleet;
+		if (stage_resolve(&s, NULL, &why) == 0)
+			return;
+	}
+	log_warn(
+		"the hosts have %s, which does not resolve: %s; the file asks for other versions, which 'ringup up' compares",
+		words_join(&requests, " "), why.text);
+	wish->stack = NULL;
+	wish->is_hosts_stack = false;
+}
+
+/*
  * Asks the hosts, and makes the text from what they say. *partial is set when some of them did not
  * answer: they stand in the file all the same.
  */
@@ -266,6 +298,8 @@ static int init_probe(struct context *ctx, struct init_wish *wish, struct str *t
 			"know the hosts");
 	}
 	wish->sudo |= init_use_sudo(&s);
+	if (init_is_bare(wish) && !*wish->stack)
+		init_use_hosts_stack(ctx, &s.fleet, wish, text);
 	str_clear(text);
 	init_add_text(wish, &s.fleet, ctx->arena, text);
 	if (init_load(&second, text->text, &again, err) < 0) {

@@ -45,6 +45,11 @@ static bool init_given(const char *text)
 	return text && *text;
 }
 
+bool init_is_bare(const struct init_wish *wish)
+{
+	return wish->engine && strcmp(wish->engine, "none") == 0;
+}
+
 /* "  KEY: "VALUE"" in a map that is written on one line, with a comma before all but the first. */
 static void init_add_key(struct str *out, const char *key, const char *value)
 {
@@ -74,7 +79,7 @@ static bool init_has_gpus(const struct fleet *fleet)
 	return false;
 }
 
-static const char *init_host_says(const struct member *m, struct arena *arena)
+static const char *init_host_says(const struct member *m, bool has_engines, struct arena *arena)
 {
 	const struct facts *f = &m->facts;
 	struct words parts = WORDS_INIT(arena);
@@ -90,7 +95,9 @@ static const char *init_host_says(const struct member *m, struct arena *arena)
 			   f->gpus, f->driver);
 	else if (*f->gpu_error)
 		words_add(&parts, "GPUs that cannot be used");
-	words_add(&parts, !*f->engine ? "no container engine: ringup setup installs one"
+	if (has_engines)
+		words_add(&parts,
+			  !*f->engine ? "no container engine: ringup setup installs one"
 			  : *f->engine_version
 				  ? arena_printf(arena, "%s %s", f->engine, f->engine_version)
 				  : arena_printf(arena, "%s, which does not answer", f->engine));
@@ -98,17 +105,19 @@ static const char *init_host_says(const struct member *m, struct arena *arena)
 }
 
 /* "#   node[01-08]: debian12, ..." for hosts that say the same. */
-static void init_add_facts(const struct fleet *fleet, struct arena *arena, struct str *out)
+static void init_add_facts(const struct fleet *fleet, bool has_engines, struct arena *arena,
+			   struct str *out)
 {
 	bool *done = ARENA_ARRAY(arena, fleet->count + 1, bool);
 
 	for (size_t i = 0; i < fleet->count; i++) {
-		const char *says = init_host_says(&fleet->members[i], arena);
+		const char *says = init_host_says(&fleet->members[i], has_engines, arena);
 		struct words names = WORDS_INIT(arena);
 
 		for (size_t k = i; k < fleet->count && !done[i]; k++)
 			if (!done[k] &&
-			    strcmp(init_host_says(&fleet->members[k], arena), says) == 0) {
+			    strcmp(init_host_says(&fleet->members[k], has_engines, arena), says) ==
+				    0) {
 				words_add(&names, fleet->members[k].host->name);
 				done[k] = k != i;
 			}
@@ -127,7 +136,7 @@ static void init_add_hosts(const struct init_wish *wish, const struct fleet *fle
 
 	if (fleet) {
 		str_add(out, "\n# What the hosts said:\n");
-		init_add_facts(fleet, arena, out);
+		init_add_facts(fleet, !init_is_bare(wish), arena, out);
 	}
 	if (!wish->port || wish->port == 22) {
 		host_set_fold_words(wish->hosts, &entries);
@@ -190,7 +199,10 @@ static void init_add_stack(const struct init_wish *wish, const struct fleet *fle
 	bool is_own = wish->stack && *wish->stack;
 
 	str_add(out,
-		"\n# What the image holds; ringup resolves the rest for the drivers and GPUs of the hosts.\n"
+		wish->is_hosts_stack
+			? "\n# What the hosts have: without containers, jobs run with that.\n"
+			: "\n# What the image holds; ringup resolves the rest for the drivers and GPUs of the hosts.\n");
+	str_add(out,
 		"# Add a framework: \"torch\", \"tensorflow==2.15.*\", \"jax\". See 'ringup resolve --explain'.\n"
 		"stack: ");
 	init_add_list(out, is_own ? wish->stack : !fleet ? either : has_gpus ? gpu : cpu);

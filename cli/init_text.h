@@ -18,6 +18,7 @@ struct init_wish {
 		registry_on; /* the host where a registry will run; its address is the registry's */
 	bool insecure;
 	const char *const *stack; /* requests; NULL or empty: what fits the hosts */
+	bool is_hosts_stack;	  /* these are what the hosts have */
 	const char *engine;
 	const char *interface;
 };
@@ -28,6 +29,9 @@ struct init_wish {
  */
 void init_add_text(const struct init_wish *wish, const struct fleet *fleet, struct arena *arena,
 		   struct str *out);
+
+/* Whether the hosts are to have no containers. */
+bool init_is_bare(const struct init_wish *wish);
 
 /* A name for a cluster from that of a folder: "My Cluster 2" gives "my-cluster-2", nothing usable "train". */
 const char *init_name_of(const char *folder, struct arena *arena);

@@ -178,33 +178,44 @@ static void host_stack_add_missing(const struct stack_check *check, const struct
 	}
 }
 
-static int host_stack_check_one(struct member *m, void *arg, struct error *err)
+/* The lines NAME=VERSION of one host; none: it does not say. Fails if it cannot be reached. */
+static int host_stack_ask(struct member *m, bool with_mpi, struct words *lines, struct error *err)
 {
-	struct stack_check *check = arg;
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	_cleanup_(str_release) struct str text = STR_INIT;
-	struct words words = WORDS_INIT(&m->arena), lines = WORDS_INIT(&m->arena);
+	struct words words = WORDS_INIT(&m->arena);
 	struct ssh_command command = {.timeout_s = ANSWER_TIMEOUT_S};
 	struct error ignored = {0};
 	char *rest;
 
 	if (remote_script("versions",
-			  WORDS("stack", plan_choice(check->plan, "openmpi") ? "mpi" : "",
-				*m->facts.gpus ? "1" : ""),
-			  &words, err) < 0)
+			  WORDS("stack", with_mpi ? "mpi" : "", *m->facts.gpus ? "1" : ""), &words,
+			  err) < 0)
 		return -1;
 	command.words = words.list;
 	if (member_connect(m, err) < 0)
 		return -1;
-	if (ssh_run(m->ssh, &command, &result, &ignored) < 0 || result.status != 0) {
+	if (ssh_run(m->ssh, &command, &result, &ignored) < 0 || result.status != 0)
+		return 0;
+	rest = result.out.text;
+	for (char *line = strsep(&rest, "\n"); line && lines->count < ANSWER_LINES_MAX;
+	     line = strsep(&rest, "\n"))
+		if (strchr(line, '='))
+			words_add(lines, arena_strdup(&m->arena, foreign_clean_line(line)));
+	return 0;
+}
+
+static int host_stack_check_one(struct member *m, void *arg, struct error *err)
+{
+	struct stack_check *check = arg;
+	_cleanup_(str_release) struct str text = STR_INIT;
+	struct words lines = WORDS_INIT(&m->arena);
+
+	if (host_stack_ask(m, plan_choice(check->plan, "openmpi") != NULL, &lines, err) < 0)
+		return -1;
+	if (lines.count == 0) {
 		check->findings[m->index] = "it does not say which libraries it has";
 		return 0;
 	}
-	rest = result.out.text;
-	for (char *line = strsep(&rest, "\n"); line && lines.count < ANSWER_LINES_MAX;
-	     line = strsep(&rest, "\n"))
-		if (strchr(line, '='))
-			words_add(&lines, arena_strdup(&m->arena, foreign_clean_line(line)));
 	host_stack_add_missing(check, &lines, &text);
 	for (size_t i = 0; i < lines.count; i++) {
 		const char *differs = host_stack_differs(check->plan, lines.list[i], &m->arena);
@@ -255,5 +266,79 @@ void fleet_check_stack(struct fleet *fleet, const struct plan *plan)
 		log_warn(
 			"%s: %s; 'ringup recipe --format script' prints what installs the stack on a host",
 			hosts.text, check.findings[i]);
+	}
+}
+
+/* ---- what hosts have, as requests ---- */
+
+/* "mpi=Open MPI 4.1.6" as "openmpi==4.1.6", without what names a build; NULL: nothing to ask for. */
+static const char *host_stack_request(const char *line, struct arena *arena)
+{
+	static const struct {
+		const char *said, *name;
+	} others[] = {{"python=", "python"}, {"mpi=Open MPI ", "openmpi"}, {"nccl=", "nccl"}};
+	size_t length = strcspn(line, "=");
+	const char *version = line + length + 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (starts_with(line, others[i].said))
+			return arena_printf(arena, "%s==%s", others[i].name,
+					    line + strlen(others[i].said));
+	for (size_t i = 0; i < ARRAY_LEN(frameworks); i++)
+		if (host_stack_is_called(frameworks[i], line, length))
+			return arena_printf(arena, "%s==%.*s", frameworks[i],
+					    (int)strcspn(version, "+-"), version);
+	return NULL;
+}
+
+/* The requests of each member, in its own arena. */
+static int host_stack_request_one(struct member *m, void *arg, struct error *err)
+{
+	struct words *requests = (struct words *)arg + m->index, lines = WORDS_INIT(&m->arena);
+
+	*requests = (struct words)WORDS_INIT(&m->arena);
+	if (host_stack_ask(m, true, &lines, err) < 0)
+		return -1;
+	for (size_t i = 0; i < lines.count; i++) {
+		const char *request = host_stack_request(lines.list[i], &m->arena);
+
+		if (request)
+			words_add(requests, request);
+	}
+	return 0;
+}
+
+static bool host_stack_all_have(const struct fleet *fleet, const struct words *requests,
+				const char *request)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		bool found = fleet->members[i].failed;
+
+		for (size_t k = 0; k < requests[i].count && !found; k++)
+			found = strcmp(requests[i].list[k], request) == 0;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+void fleet_read_stack(struct fleet *fleet, struct words *out)
+{
+	struct words *requests = ARENA_ARRAY(fleet->arena, fleet->count, struct words);
+	const struct words *first = NULL;
+	bool has_framework = false;
+
+	fleet_each(fleet, host_stack_request_one, requests);
+	for (size_t i = 0; i < fleet->count && !first; i++)
+		first = fleet->members[i].failed ? NULL : &requests[i];
+	for (size_t k = 0; first && k < first->count; k++) {
+		const char *request = first->list[k];
+
+		if (!host_stack_all_have(fleet, requests, request) ||
+		    (has_framework && starts_with(request, "nccl=="))) /* it has one of its own */
+			continue;
+		words_add(out, request);
+		for (size_t i = 0; i < ARRAY_LEN(frameworks); i++)
+			has_framework |= starts_with(request, frameworks[i]);
 	}
 }

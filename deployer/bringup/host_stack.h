@@ -31,4 +31,10 @@ void host_stack_add_cases(const struct plan *plan, struct str *out);
  */
 void fleet_check_stack(struct fleet *fleet, const struct plan *plan);
 
+/*
+ * Asks every member, and adds what all that answer have in the same version, as requests: "python==3.12",
+ * "torch==2.11.0", "openmpi==4.1.6"; "nccl==2.28.3" where no framework brings one of its own.
+ */
+void fleet_read_stack(struct fleet *fleet, struct words *out);
+
 #endif

@@ -44,6 +44,29 @@ setup() {
 	grep -q '^cuda' ../out
 }
 
+@test "--engine none: the stack is what all hosts have" {
+	local n
+	for n in 1 2 3; do
+		on_host "$n" mpirun 'echo "mpirun (Open MPI) 4.1.$((4 + '"$n"' / 3 * 2))"'
+		on_host "$n" python3 'echo python=3.11; echo torch=2.4.0+cu121'
+	done
+	unset RINGUP_CATALOG
+	apart ringup init '127.0.0.[1-2]' "${LOGIN[@]}" --engine none
+	says 0 'cluster.yaml is written'
+	grep -qxF 'stack: ["python==3.11", "torch==2.4.0", "openmpi==4.1.4"]' cluster.yaml
+	! grep -q 'container engine' cluster.yaml
+	apart ringup resolve
+	says 0
+	grep -q '^torch *2.4.0' ../out
+	apart ringup init '127.0.0.[1-3]' "${LOGIN[@]}" --engine none --force
+	says 0
+	grep -qxF 'stack: ["python==3.11", "torch==2.4.0"]' cluster.yaml
+	on_host 1 python3 'echo python=3.11; echo torch=2.4.77'
+	apart ringup init 127.0.0.1 "${LOGIN[@]}" --engine none --force
+	says 0 'the hosts have python==3.11 torch==2.4.77 openmpi==4.1.4, which does not resolve'
+	grep -qF 'stack: ["openmpi", "python"' cluster.yaml
+}
+
 @test "a file that is there stays; --force writes over it; --dry-run prints" {
 	echo 'mine' >cluster.yaml
 	apart ringup init 127.0.0.1 "${LOGIN[@]}" --no-probe --registry r:1
