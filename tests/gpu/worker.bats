@@ -9,7 +9,27 @@ setup() {
 	unset RINGUP_TEST_ROOT
 	gpus=$("$ALLREDUCE" --versions --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["driver"]["gpus"])')
 	[ "$gpus" -ge 1 ]
-	NCCL=(--backend nccl --procs "$gpus" --timeout 60)
+	world=$((gpus > 1 ? gpus : 2))
+	NCCL=(--backend nccl --timeout 60)
+}
+
+# worker FLAGS...: one rank per GPU; the output of rank 0's. One GPU has two ranks, which NCCL takes for two hosts: they
+# exchange over sockets, and take turns on the GPU.
+worker() {
+	local port status=0 pid
+
+	if [ "$gpus" -gt 1 ]; then
+		"$ALLREDUCE" "${NCCL[@]}" --procs "$gpus" "$@"
+		return
+	fi
+	port=$(free_port)
+	export RINGUP_TEST_SHARED_GPU=1 NCCL_SOCKET_IFNAME=lo
+	NCCL_HOSTID=b "$ALLREDUCE" "${NCCL[@]}" --rank 1 --world 2 --host b --root "127.0.0.1:$port" "$@" >/dev/null 2>&1 &
+	pid=$!
+	NCCL_HOSTID=a "$ALLREDUCE" "${NCCL[@]}" --rank 0 --world 2 --host a --root "127.0.0.1:$port" "$@" || status=$?
+	kill -KILL "$pid" 2>/dev/null || true # a fault may have stopped it
+	wait "$pid" 2>/dev/null || true
+	return "$status"
 }
 
 @test "--versions names driver, CUDA, GPUs and NCCL" {
@@ -21,7 +41,7 @@ setup() {
 
 @test "every type and operation is verified" {
 	# all that this NCCL has: fp8 from 2.24.3 on
-	run "$ALLREDUCE" "${NCCL[@]}" -n 2 -w 1 -b 8 -e 20000 -f 50 -d all -o all --json
+	run worker -n 2 -w 1 -b 8 -e 20000 -f 50 -d all -o all --json
 	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
 	json 'd["backend"] == "nccl" and all(r["wrong"] == 0 for r in d["results"])'
 	json 'len({(r["type"], r["op"]) for r in d["results"]}) in (50, 60)'
@@ -29,16 +49,16 @@ setup() {
 
 # passes FLAGS...: and it was the GPU that verified
 passes() {
-	run "$ALLREDUCE" "${NCCL[@]}" -n 2 -w 1 "$@" --json
+	run worker -n 2 -w 1 "$@" --json
 	[ "$status" -eq 0 ] || { echo "$*: $output"; return 1; }
 	json 'd["verdict"] == "pass" and d["checks"] == 1 and not any("on the host" in x["what"] for x in w)' || return 1
 }
 
 @test "every collective, also with buffers that are not aligned" {
 	for name in all_reduce reduce_scatter all_gather broadcast alltoall sendrecv reduce gather scatter alltoallv hypercube; do
-		[[ $name != hypercube || $((gpus & (gpus - 1))) -eq 0 ]] || continue
+		[[ $name != hypercube || $((world & (world - 1))) -eq 0 ]] || continue
 		passes --collective "$name" -b 3 -e 3M -f 64
-		passes --collective "$name" -b 3 -e 3M -f 64 -d u8 -u 3 -r $((gpus - 1))
+		passes --collective "$name" -b 3 -e 3M -f 64 -d u8 -u 3 -r $((world - 1))
 	done
 }
 
@@ -51,12 +71,17 @@ passes() {
 	[ "$nccl" -lt 227 ] || passes -b 8 -e 1M -f 16 -x 1
 }
 
+@test "one rank alone has a GPU and its figures" {
+	run "$ALLREDUCE" "${NCCL[@]}" --procs 1 -b 8 -e 256M -f 32 -d bf16 --json
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	json 'd["world"] == 1 and all(r["wrong"] == 0 and r["usec"] > 0 for r in d["results"])'
+}
+
 @test "who hangs, drops out or dies is named, in every phase" {
-	[ "$gpus" -ge 2 ] || { run "$ALLREDUCE" "${NCCL[@]}" -e 8; return "$status"; } # one rank has nobody to wait for
+	NCCL=(--backend nccl --timeout 10)
 	for fault in stop drop die; do
 		for phase in bootstrap first run pairs; do
-			run timeout -s KILL 60 "$ALLREDUCE" --backend nccl --procs "$gpus" --timeout 10 -n 4 -e 1K --find-slow \
-				--fault-inject "$fault:1@$phase"
+			run worker -n 4 -e 1K --find-slow --fault-inject "$fault:1@$phase"
 			[[ $status -eq 4 || $status -eq 7 ]] || { echo "$fault $phase: $status $output"; return 1; }
 			[[ "$output" == *"rank 1 ("* ]] || { echo "$fault $phase: $output"; return 1; }
 		done
@@ -64,30 +89,31 @@ passes() {
 }
 
 @test "odd and large sizes" {
-	run "$ALLREDUCE" "${NCCL[@]}" -n 3 -b 1 -e 256M -f 7 -d u8 --json
+	run worker -n 3 -b 1 -e 256M -f 7 -d u8 --json
 	[ "$status" -eq 0 ]
 	json 'd["verdict"] == "pass"'
 }
 
 @test "wrong data in device memory is found" {
-	run "$ALLREDUCE" "${NCCL[@]}" -n 2 -b 4K -e 4K --fault-inject corrupt:0 --json
+	run worker -n 2 -b 4K -e 4K --fault-inject corrupt:0 --json
 	[ "$status" -eq 2 ]
 	json 'd["failure"]["index"] == 512'
 }
 
 @test "more ranks than GPUs: exit 5" {
-	run "$ALLREDUCE" --backend nccl --procs $((gpus + 1)) --timeout 60 --quiet
+	run "$ALLREDUCE" "${NCCL[@]}" --procs $((gpus + 1)) --quiet
 	[ "$status" -eq 5 ]
 }
 
 @test "the pairs are tried, and the digits are learned" {
-	run "$ALLREDUCE" "${NCCL[@]}" -n 2 -e 1M --find-slow --sgd --steps 50 --json
+	run worker -n 2 -e 1M --find-slow --sgd --steps 50 --json
 	[ "$status" -eq 0 ]
 	json 'd["pairs"]["findings"] == [] and d["sgd"]["runs"][1]["name"] == "sum"'
 }
 
 @test "a rank that dies ends the run on all others" {
-	run "$ALLREDUCE" "${NCCL[@]}" -n 20 --fault-inject "die:$((gpus - 1))"
+	run worker -n 20 --fault-inject "die:$((world - 1))"
 	[ "$status" -eq 7 ]
-	[[ "$output" == *"rank $((gpus - 1)) ("* ]]
+	[[ "$output" == *"rank $((world - 1)) ("* ]]
 }
+

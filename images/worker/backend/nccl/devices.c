@@ -140,6 +140,15 @@ static bool devices_unknown(const struct devices *devices)
 	return memcmp(devices->list[0].uuid, none, sizeof(none)) == 0;
 }
 
+/*
+ * For tests on a machine of one GPU: each host's ranks begin with its first GPU. NCCL takes two ranks on one GPU for
+ * two machines if $NCCL_HOSTID differs.
+ */
+static bool devices_shared(void)
+{
+	return getenv("RINGUP_TEST_SHARED_GPU") != NULL;
+}
+
 /* By number, where a driver does not say which GPUs are the same: before CUDA 9.2. */
 static int assign_blindly(const struct group *group, const struct devices *all, int32_t *chosen)
 {
@@ -166,7 +175,8 @@ static int decide(const struct group *group, struct devices *all, struct choice 
 			all[rank].count = 0;
 		unknown |= devices_unknown(&all[rank]);
 	}
-	failed = unknown ? assign_blindly(group, all, chosen) : devices_assign(group, all, chosen);
+	failed = unknown || devices_shared() ? assign_blindly(group, all, chosen)
+					     : devices_assign(group, all, chosen);
 	for (int rank = 0; rank < group->world && failed < 0; rank++)
 		choices[rank] = (struct choice){.number = chosen[rank],
 						.device = all[rank].list[chosen[rank]]};
