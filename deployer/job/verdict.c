@@ -148,7 +148,7 @@ void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool 
 {
 	const struct job_result *result = verdict->result;
 
-	if (!result->status || result->is_interrupted)
+	if (!result->status || result->is_interrupted || verdict->is_refused)
 		return;
 	if (verdict->diagnosing)
 		verdict_blame_abort(verdict);

@@ -230,6 +230,7 @@ hosts_files() {
 	[ "$ran" = "[0 node01] ran" ]
 	echo "$output"
 	[[ "$output" == *"node01 has torch 2.1.0, where ringup.lock has 2.4.0"* ]]
+	[[ "$output" != *"its last lines"* ]]
 	[[ "$output" != *"[0 node01] "* ]]
 }
 
