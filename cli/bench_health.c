@@ -59,7 +59,7 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 
 	term_table_init(&table, a,
 			WORDS("HOST", ">GPU", "MODEL", "SERIAL", ">COPY (GB/s)", ">H2D", ">D2H",
-			      ">TFLOP/s", ">MHz", ">W", ">C", ">USUAL", "STATE"));
+			      ">F32 (TFLOP/s)", ">BF16", ">MHz", ">W", ">C", ">USUAL", "STATE"));
 	for (size_t h = 0; h < count; h++)
 		for (size_t i = 0; i < health->hosts[h].count; i++) {
 			const struct health_card *c = &health->hosts[h].cards[i];
@@ -72,6 +72,7 @@ static void bench_health_print(const struct bench_health *health, size_t count,
 				bench_health_cell(c, CARD_H2D, a),
 				bench_health_cell(c, CARD_D2H, a),
 				bench_health_cell(c, CARD_TFLOPS, a),
+				bench_health_cell(c, CARD_BF16_TFLOPS, a),
 				c->sm_mhz > 0 ? arena_printf(a, "%.0f", c->sm_mhz) : NULL,
 				c->watt > 0 ? arena_printf(a, "%.0f", c->watt) : NULL,
 				c->celsius > 0 ? arena_printf(a, "%.0f", c->celsius) : NULL,

@@ -18,6 +18,7 @@ static const struct {
 	[CARD_H2D] = {"h2d_gbps", "GB/s from the host", CARDS_BANDWIDTH_PERCENT},
 	[CARD_D2H] = {"d2h_gbps", "GB/s to the host", CARDS_BANDWIDTH_PERCENT},
 	[CARD_TFLOPS] = {"tflops", "TFLOP/s of f32", CARDS_CALCULATION_PERCENT},
+	[CARD_BF16_TFLOPS] = {"bf16_tflops", "TFLOP/s of bf16", CARDS_CALCULATION_PERCENT},
 };
 
 /* What NVML says makes a card slower than it could be: nvmlClocksEventReasons of nvml.h, those that are no choice. */

@@ -33,16 +33,25 @@
  */
 #define CARDS_CALCULATION_PERCENT 90
 
-enum card_measure { CARD_COPY, CARD_FILL, CARD_H2D, CARD_D2H, CARD_TFLOPS, CARD_MEASURES };
+enum card_measure {
+	CARD_COPY,
+	CARD_FILL,
+	CARD_H2D,
+	CARD_D2H,
+	CARD_TFLOPS,
+	CARD_BF16_TFLOPS,
+	CARD_MEASURES
+};
 
 /* Texts are in the arena, "" where the worker said nothing. Numbers are 0 where they are not known. */
 struct health_card {
 	const char *host;
 	int number; /* on its host */
 	const char *model, *serial, *uuid, *bus, *slot;
-	double measures[CARD_MEASURES]; /* GB/s of 1e9 bytes; 1e12 operations of f32 a second */
-	double wrong;			/* results that it calculated wrongly */
-	double ecc_uncorrected;		/* since the driver was loaded */
+	double measures
+		[CARD_MEASURES]; /* GB/s of 1e9 bytes; 1e12 operations a second, of f32 and of bf16 */
+	double wrong;		 /* results that it calculated wrongly */
+	double ecc_uncorrected; /* since the driver was loaded */
 	double pages_pending, remap_pending, remap_failed;
 	double pcie_width, pcie_width_max;
 	double throttle; /* bits of nvmlClocksEventReasons while it worked */

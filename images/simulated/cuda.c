@@ -565,7 +565,9 @@ int cuDeviceGetByPCIBusId(int *device, const char *bus)
 
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-	*value = attribute == 16 ? 132 : 0; /* multiprocessors */
+	*value = attribute == 16   ? 132 /* multiprocessors */
+		 : attribute == 75 ? standin_health(device, "capability", 9)
+				   : 0;
 	return device < gpu_count() ? 0 : 101;
 }
 
@@ -667,13 +669,16 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
 	return *function ? 0 : 500; /* CUDA_ERROR_NOT_FOUND */
 }
 
-static int standin_burn(unsigned blocks, unsigned threads, void *stream, void **parameters)
+static int standin_burn(const char *name, unsigned blocks, unsigned threads, void *stream,
+			void **parameters)
 {
 	float *expected = (float *)(uintptr_t) * (uint64_t *)parameters[0];
 	uint32_t *errors = (uint32_t *)(uintptr_t) * (uint64_t *)parameters[1];
 	unsigned rounds = *(unsigned *)parameters[2], compares = *(unsigned *)parameters[3];
+	int is_f32 = strcmp(name, burn_kernels[BURN_F32].name) == 0;
+	const struct burn_kernel *kernel = &burn_kernels[is_f32 ? BURN_F32 : BURN_BF16];
 
-	if (threads != BURN_THREADS || rounds != BURN_ROUNDS)
+	if (threads != BURN_THREADS || rounds != kernel->rounds)
 		return 1;
 	kernels_started = 1;
 	if (standin_health(current, "lost", 0) > 0) {
@@ -681,10 +686,11 @@ static int standin_burn(unsigned blocks, unsigned threads, void *stream, void **
 		return 719;			/* CUDA_ERROR_LAUNCH_FAILED */
 	}
 	if (!compares)
-		*expected = burn_expected(rounds);
+		*expected = kernel->expected(rounds);
 	else
-		*errors = (uint32_t)standin_health(current, "wrong", 0);
-	return standin_take(BURN_THREAD_FLOP * threads * blocks / 1e3, STANDIN_TFLOPS, "fma",
+		*errors = (uint32_t)(is_f32 ? standin_health(current, "wrong", 0) : 0);
+	return standin_take(kernel->thread_flop * threads * blocks / 1e3,
+			    is_f32 ? STANDIN_TFLOPS : STANDIN_BF16_TFLOPS, is_f32 ? "fma" : "mma",
 			    stream);
 }
 
@@ -696,5 +702,6 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned y, unsigned z, unsi
 		return 1;
 	if (((const struct standin_kernel *)function)->bytes > 0)
 		return standin_launch_verify(function, blocks, stream, parameters);
-	return standin_burn(blocks, threads, stream, parameters);
+	return standin_burn(((const struct standin_kernel *)function)->name, blocks, threads,
+			    stream, parameters);
 }

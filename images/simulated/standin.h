@@ -35,9 +35,10 @@
  * For --health time is made up: copies and kernels take what the rates below say, and nothing else. What is wrong with a
  * card stands in the file `health` beside `gpus`, a line each: "INDEX KEY VALUE".
  *
- *   memory, host, fma 80   percent of the usual rate
+ *   memory, host, fma, mma 80   percent of the usual rate
+ *   capability 7           the major compute capability; 9 without this
  *   peer2 80               percent of the usual rate of copies to card 2 and from it, where 2 is the larger number
- *   wrong 3                so many results of the kernel differ
+ *   wrong 3                so many results of the kernel of f32 differ
  *   hang 1                 the kernel never ends
  *   lost 1, lost 2         the card is off the bus: from the start; once the kernel was started
  *   xid 79                 arrives while the kernel runs
@@ -63,6 +64,7 @@
 #define STANDIN_HOST_GBPS 50.0
 #define STANDIN_PEER_GBPS 400.0
 #define STANDIN_TFLOPS 50.0
+#define STANDIN_BF16_TFLOPS 500.0
 
 #define STANDIN_LARGE_COPY 65536 /* bytes; more are logged */
 

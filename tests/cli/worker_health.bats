@@ -12,13 +12,14 @@ load worker_health.bash
 	lines 'c[0, "identity"]["serial"] == "1320921054321" and "serial" not in c[1, "identity"]'
 	lines 'c[2, "identity"]["bus"] == "0000:12:00.0" and c[2, "identity"]["model"] == "NVIDIA H100 80GB HBM3"'
 	lines 'c[1, "memory"]["copy_gbps"] == 2000 and c[1, "host"]["h2d_gbps"] == 50 and c[1, "host"]["alone"]'
-	lines 'c[1, "burn"]["tflops"] == 50 and c[1, "burn"]["wrong"] == 0 and c[1, "burn"]["samples"] > 40'
+	lines 'c[1, "burn"]["bf16_tflops"] == 500 and c[1, "burn"]["tflops"] == 50 and c[1, "burn"]["wrong"] == 0 and c[1, "burn"]["samples"] > 40'
 	lines 'c[1, "after"]["xids"] == [] and c[1, "after"]["readings"]["ecc_volatile"] == 0'
 }
 
 @test "slow, throttled, wrong, with pending rows and an Xid: the card's own lines say so" {
-	health 0 "0 fma 80" "0 throttle 4" "0 sm_mhz 1500" "1 memory 50" "1 remap_pending 1" "1 ecc 7" "2 wrong 3" "2 xid 79" "2 width 8"
-	lines 'c[0, "burn"]["tflops"] == 40 and c[0, "burn"]["throttle"] == 4 and c[0, "burn"]["sm_mhz"] == 1500'
+	health 0 "0 fma 80" "0 mma 90" "0 throttle 4" "0 sm_mhz 1500" "1 capability 7" "1 memory 50" "1 remap_pending 1" "1 ecc 7" "2 wrong 3" "2 xid 79" "2 width 8"
+	lines 'c[0, "burn"]["tflops"] == 40 and c[0, "burn"]["bf16_tflops"] == 450 and c[0, "burn"]["throttle"] == 4 and c[0, "burn"]["sm_mhz"] == 1500'
+	lines '"bf16_tflops" not in c[1, "burn"] and c[1, "burn"]["tflops"] == 50'
 	lines 'c[1, "memory"]["copy_gbps"] == 1000 and c[1, "readings"]["readings"]["remap_pending"] == 1'
 	lines 'c[1, "readings"]["readings"]["ecc_aggregate"] == 7 and c[2, "after"]["readings"]["pcie_width"] == 8'
 	lines 'c[2, "burn"]["wrong"] == 3 and c[2, "after"]["xids"] == [79] and c[0, "after"]["xids"] == []'

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "health/burn.h"
 #include "clock.h"
-#include "health/burn_kernel.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +14,8 @@
 /* What lies on the card. */
 struct burn_state {
 	struct card *card;
+	const struct burn_kernel *kernel;
+	double most_sec; /* for this kernel */
 	void *function;
 	cuda_address expected, errors;
 	unsigned blocks;
@@ -24,7 +25,7 @@ static int burn_launch(const struct burn_state *s, unsigned blocks, unsigned com
 		       struct failure *err)
 {
 	cuda_address expected = s->expected, errors = s->errors;
-	unsigned rounds = BURN_ROUNDS;
+	unsigned rounds = s->kernel->rounds;
 	void *parameters[] = {&expected, &errors, &rounds, &compares};
 
 	return cuda_launch(&s->card->cuda, s->function, blocks, BURN_THREADS, s->card->stream,
@@ -35,10 +36,10 @@ static int burn_load(struct burn_state *s, struct failure *err)
 {
 	static char text[BURN_TEXT_BYTES];
 	const struct cuda *cuda = &s->card->cuda;
-	const struct cuda_kernel kernel = {BURN_NAME, &s->function};
+	const struct cuda_kernel kernel = {s->kernel->name, &s->function};
 	int processors = 0, code;
 
-	burn_text(text);
+	s->kernel->text(text);
 	if (cuda_load(cuda, text, &kernel, 1, err) < 0 ||
 	    cuda_processors(cuda, s->card->cuda_device, &processors, err) < 0)
 		return -1;
@@ -54,7 +55,7 @@ static int burn_keep(struct burn_state *s, struct burn *burn, struct failure *er
 {
 	const struct cuda *cuda = &s->card->cuda;
 	const uint32_t none = 0;
-	float first = 0, right = burn_expected(BURN_ROUNDS);
+	float first = 0, right = s->kernel->expected(s->kernel->rounds);
 	double seconds;
 	int code = cuda->cuMemcpyHtoD(s->errors, &none, sizeof(none));
 
@@ -106,7 +107,7 @@ static int burn_batch(struct burn_state *s, struct burn *burn, int launches, dou
 
 static int burn_work(struct burn_state *s, struct burn *burn, struct failure *err)
 {
-	double flop = BURN_THREAD_FLOP * BURN_THREADS * s->blocks, seconds, done = 0;
+	double flop = s->kernel->thread_flop * BURN_THREADS * s->blocks, seconds, done = 0, all = 0;
 	struct burn warm = {0};
 	int launches = 1;
 
@@ -118,28 +119,47 @@ static int burn_work(struct burn_state *s, struct burn *burn, struct failure *er
 	do {
 		if (burn_batch(s, burn, launches, &seconds, err) < 0)
 			return -1;
-		burn->seconds += seconds;
+		all += seconds;
 		done += flop * launches;
-	} while (seconds > 0 && burn->seconds < s->card->burn_sec &&
-		 clock_usec() < s->card->deadline_usec);
-	burn->tflops = burn->seconds > 0 ? done / burn->seconds / 1e12 : 0;
+	} while (seconds > 0 && all < s->most_sec && clock_usec() < s->card->deadline_usec);
+	burn->seconds += all;
+	burn->tflops[s->kernel - burn_kernels] = all > 0 ? done / all / 1e12 : 0;
+	return 0;
+}
+
+static int burn_run_kernel(struct burn_state *s, struct burn *burn, struct failure *err)
+{
+	const struct cuda *cuda = &s->card->cuda;
+	uint32_t wrong = 0;
+	int code;
+
+	if (burn_load(s, err) < 0 || burn_keep(s, burn, err) < 0 || burn_work(s, burn, err) < 0)
+		return -1;
+	code = cuda->cuMemcpyDtoH(&wrong, s->errors, sizeof(wrong));
+	if (code != 0)
+		return cuda_failed(cuda, "cuMemcpyDtoH", code, err);
+	burn->wrong += wrong;
+	cuda->cuMemFree(s->expected);
+	cuda->cuMemFree(s->errors);
 	return 0;
 }
 
 int burn_run(struct card *card, struct burn *burn, struct failure *err)
 {
-	struct burn_state s = {.card = card};
-	uint32_t wrong = 0;
-	int code;
+	int capability = 0, count = 0;
 
 	memset(burn, 0, sizeof(*burn));
-	if (burn_load(&s, err) < 0 || burn_keep(&s, burn, err) < 0 || burn_work(&s, burn, err) < 0)
+	if (cuda_capability(&card->cuda, card->cuda_device, &capability, err) < 0)
 		return -1;
-	code = card->cuda.cuMemcpyDtoH(&wrong, s.errors, sizeof(wrong));
-	if (code != 0)
-		return cuda_failed(&card->cuda, "cuMemcpyDtoH", code, err);
-	burn->wrong += wrong;
-	card->cuda.cuMemFree(s.expected);
-	card->cuda.cuMemFree(s.errors);
+	for (int i = 0; i < BURN_KINDS; i++)
+		count += burn_kernels[i].capability <= capability;
+	for (int i = 0; i < BURN_KINDS; i++) {
+		struct burn_state s = {.card = card,
+				       .kernel = &burn_kernels[i],
+				       .most_sec = (double)card->burn_sec / count};
+
+		if (burn_kernels[i].capability <= capability && burn_run_kernel(&s, burn, err) < 0)
+			return -1;
+	}
 	return 0;
 }

@@ -3,11 +3,13 @@
 #ifndef WORKER_BURN_H
 #define WORKER_BURN_H
 
+#include "health/burn_kernel.h"
 #include "health/card.h"
 
 struct burn {
-	double tflops;		  /* of f32, a fused multiply-add being two operations */
-	double seconds;		  /* of the card's time */
+	double tflops
+		[BURN_KINDS]; /* a fused multiply-add being two operations; 0: the card does not have that */
+	double seconds;		  /* of the card's time, for all kinds */
 	unsigned long long wrong; /* results that differ from the first ones, or from the host's */
 	int samples;		  /* how often NVML was asked meanwhile */
 	int clocks;		  /* how many of them have a clock */
@@ -16,7 +18,7 @@ struct burn {
 	unsigned long long throttle; /* all reasons that were there, but for "idle" */
 };
 
-/* Runs for card->burn_sec seconds of the card's time, or until card->deadline_usec. Fails with the reason. */
+/* Runs for card->burn_sec seconds of the card's time, an equal part for each kind, or until card->deadline_usec. Fails with the reason. */
 int burn_run(struct card *card, struct burn *burn, struct failure *err);
 
 #endif

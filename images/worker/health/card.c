@@ -418,8 +418,11 @@ static int card_measure_burn(struct card *card, struct failure *err)
 	if (burn_run(card, &burn, err) < 0)
 		return -1;
 	card_begin(card, &line);
-	fprintf(line.to, ", \"tflops\": %.3f, \"wrong\": %llu, \"seconds\": %.2f, \"samples\": %d",
-		burn.tflops, burn.wrong, burn.seconds, burn.samples);
+	fprintf(line.to, ", \"tflops\": %.3f", burn.tflops[BURN_F32]);
+	if (burn.tflops[BURN_BF16] > 0)
+		fprintf(line.to, ", \"bf16_tflops\": %.3f", burn.tflops[BURN_BF16]);
+	fprintf(line.to, ", \"wrong\": %llu, \"seconds\": %.2f, \"samples\": %d", burn.wrong,
+		burn.seconds, burn.samples);
 	if (burn.clocks > 0)
 		fprintf(line.to, ", \"sm_mhz\": %.0f", burn.sm_mhz);
 	if (burn.power_w > 0)

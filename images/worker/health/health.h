@@ -8,7 +8,7 @@
  * {"card": 0, "phase": "readings", "readings": {"sm_mhz": 1980, "ecc_volatile": "not supported", ...}}
  * {"card": 0, "phase": "memory", "copy_gbps": ..., "fill_gbps": ...}            on the card, GB/s of 1e9 bytes
  * {"card": 0, "phase": "host", "h2d_gbps": ..., "d2h_gbps": ...}
- * {"card": 0, "phase": "burn", "tflops": ..., "wrong": 0, ...}
+ * {"card": 0, "phase": "burn", "tflops": ..., "bf16_tflops": ..., "wrong": 0, ...}    of f32; of the tensor cores
  * {"card": 0, "phase": "after", "readings": ..., "xids": [79]}
  * {"card": 0, "phase": "memory", "error": ..., "lost": true}                    it came no further
  * {"card": 0, "phase": "context", "not_measured": "MIG mode is on, ..."}        nothing is wrong with it

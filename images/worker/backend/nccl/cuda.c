@@ -200,15 +200,32 @@ int cuda_load(const struct cuda *cuda, const char *text, const struct cuda_kerne
 	return 0;
 }
 
-int cuda_processors(const struct cuda *cuda, int device, int *processors, struct failure *err)
+static int cuda_attribute(const struct cuda *cuda, int device, int attribute, int *value,
+			  struct failure *err)
 {
 	int rc;
 
 	if (!cuda->cuDeviceGetAttribute)
 		return failure_set(err, STATUS_GPU, -1, "",
 				   "this libcuda.so.1 tells no attributes: upgrade the driver");
-	rc = cuda->cuDeviceGetAttribute(processors, CUDA_MULTIPROCESSORS, device);
+	rc = cuda->cuDeviceGetAttribute(value, attribute, device);
 	return rc == 0 ? 0 : cuda_failed(cuda, "cuDeviceGetAttribute", rc, err);
+}
+
+int cuda_processors(const struct cuda *cuda, int device, int *processors, struct failure *err)
+{
+	return cuda_attribute(cuda, device, CUDA_MULTIPROCESSORS, processors, err);
+}
+
+int cuda_capability(const struct cuda *cuda, int device, int *capability, struct failure *err)
+{
+	int major = 0, minor = 0;
+
+	if (cuda_attribute(cuda, device, CUDA_CAPABILITY_MAJOR, &major, err) < 0 ||
+	    cuda_attribute(cuda, device, CUDA_CAPABILITY_MINOR, &minor, err) < 0)
+		return -1;
+	*capability = 10 * major + minor;
+	return 0;
 }
 
 int cuda_launch(const struct cuda *cuda, void *function, unsigned blocks, unsigned threads,

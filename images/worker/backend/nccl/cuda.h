@@ -76,7 +76,9 @@ struct cuda {
 			      unsigned shared_bytes, void *stream, void **parameters, void **extra);
 };
 
-#define CUDA_MULTIPROCESSORS 16 /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
+#define CUDA_MULTIPROCESSORS 16	 /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
+#define CUDA_CAPABILITY_MAJOR 75 /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR */
+#define CUDA_CAPABILITY_MINOR 76
 
 #define CUDA_CAPTURE_THREAD_LOCAL 1 /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
 
@@ -102,6 +104,9 @@ int cuda_load(const struct cuda *cuda, const char *text, const struct cuda_kerne
 
 /* How many multiprocessors the device has. */
 int cuda_processors(const struct cuda *cuda, int device, int *processors, struct failure *err);
+
+/* Its compute capability: 10 * major + minor. */
+int cuda_capability(const struct cuda *cuda, int device, int *capability, struct failure *err);
 
 /* Puts a kernel of cuda_load() into @stream. */
 int cuda_launch(const struct cuda *cuda, void *function, unsigned blocks, unsigned threads,
