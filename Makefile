@@ -77,7 +77,7 @@ $(O)/ringup-ssh: images/ssh/collect.sh $(wildcard /usr/sbin/sshd /usr/bin/ssh) |
 	$(Q)sh $< $@ $(O)/allreduce
 
 # What lab hosts with simulated GPUs have for libcuda, libnccl and libnvidia-ml. Never instrumented: any program may load them.
-$(O)/simulated-%.so: images/simulated/%.c images/simulated/standin.h images/simulated/kernels.h $(wildcard images/worker/collective/dtype.[ch] images/worker/health/burn_kernel.[ch] images/worker/backend/nccl/verify_kernel.h images/worker/collective/pattern.h) $(O)/flags
+$(O)/simulated-%.so: images/simulated/%.c $(wildcard images/simulated/*.h) $(wildcard images/worker/collective/dtype.[ch] images/worker/health/burn_kernel.[ch] images/worker/backend/nccl/verify_kernel.h images/worker/collective/pattern.h) $(O)/flags
 	@echo "  CC    $@"
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -Iimages/worker -DSIMULATED -shared -fPIC -o $@ $< -lm
 

@@ -397,11 +397,10 @@ static bool run_versions_fit(struct job_run *run, uint64_t now)
 		log_warn("%s: it does not say which libraries it has, so they are not compared",
 			 silent);
 	differ = job_versions_differ(run->versions);
-	if (!differ)
-		return true;
-	run->verdict.is_refused = true;
-	run_fail(run, ERROR_FAILED, -1, "", differ);
-	return false;
+	run->verdict.is_refused = differ != NULL;
+	if (differ)
+		run_fail(run, ERROR_FAILED, -1, "", differ);
+	return !differ;
 }
 
 /* All ranks are where the plan has them: the user's command may run. */

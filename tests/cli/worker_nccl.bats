@@ -225,7 +225,8 @@ setup() {
 		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion( cuDeviceGet){9} cuDevicePrimaryCtxRetain "
 		        "cuCtxSetCurrent cuStreamCreate( cuMemAlloc_v2){2} ncclCommInitRank( cuMemAlloc_v2){2} " + check +
 		        "(cuEventCreate )+((cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (cuEventCreate )?"
-		        "(cuEventRecord ncclAllReduce )+cuEventRecord (" + check + "){1,2})+"
+		        "(cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce cuEventRecord ncclAllReduce ncclAllReduce "
+		        "cuEventRecord (" + check + "){1,2})+"
 		        "ncclCommFinalize ncclCommDestroy( cuMemFree_v2){4}( cuEventDestroy_v2){3} cuStreamDestroy_v2 "
 		        "cuDevicePrimaryCtxRelease", text), text
 		assert made_id == 1, calls

@@ -117,3 +117,45 @@ passes() {
 	[[ "$output" == *"rank $((world - 1)) ("* ]]
 }
 
+@test "the health of each GPU: it calculates right, and the driver answers" {
+	run "$ALLREDUCE" --health --burn 2
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	python3 -c '
+		import json, sys
+		lines = [json.loads(line) for line in sys.stdin]
+		burns = [line for line in lines if line.get("phase") == "burn"]
+		assert lines[0]["cards"] == len(burns) == int(sys.argv[1]) and not lines[0]["simulated"]
+		for burn in burns:
+		    assert burn["wrong"] == 0 and 0 < burn["tflops"] < burn.get("bf16_tflops", 1e9), burn
+		assert not any("error" in line or "hung" in line for line in lines)
+	' "$gpus" <<<"$output" || { echo "$output"; return 1; }
+}
+
+# Four ranks on one GPU, which NVIDIA's MPS lets run at the same time: without it they take turns, and no time is a link's.
+mps_ranks() {
+	local port rank pids=() status=0
+	port=$(free_port)
+	export CUDA_MPS_PIPE_DIRECTORY=$BATS_TEST_TMPDIR/mps CUDA_MPS_LOG_DIRECTORY=$BATS_TEST_TMPDIR/mps
+	export RINGUP_TEST_SHARED_GPU=1 NCCL_SOCKET_IFNAME=lo
+	for rank in 1 2 3; do
+		NCCL_HOSTID=h$rank "$ALLREDUCE" "${NCCL[@]}" --rank "$rank" --world 4 --host "h$rank" --root "127.0.0.1:$port" "$@" >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	NCCL_HOSTID=h0 "$ALLREDUCE" "${NCCL[@]}" --rank 0 --world 4 --host h0 --root "127.0.0.1:$port" "$@" || status=$?
+	wait "${pids[@]}" || true
+	return "$status"
+}
+
+@test "who is slow is named, and nobody where all are well" {
+	command -v nvidia-cuda-mps-control >/dev/null || skip "this machine has no nvidia-cuda-mps-control"
+	mkdir "$BATS_TEST_TMPDIR/mps"
+	CUDA_MPS_PIPE_DIRECTORY=$BATS_TEST_TMPDIR/mps CUDA_MPS_LOG_DIRECTORY=$BATS_TEST_TMPDIR/mps nvidia-cuda-mps-control -d 3>&-
+	run mps_ranks -n 2 -e 1K --find-slow --json
+	healthy=$output healthy_status=$status
+	run mps_ranks -n 2 -e 1K --find-slow --json --fault-inject slow:2
+	echo quit | CUDA_MPS_PIPE_DIRECTORY=$BATS_TEST_TMPDIR/mps nvidia-cuda-mps-control
+	echo "$healthy" "$output"
+	[ "$healthy_status" -eq 0 ]
+	[ "$status" -eq 8 ]
+	json 'd["pairs"]["findings"][0]["rank"] == 2'
+}

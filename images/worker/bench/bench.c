@@ -3,7 +3,9 @@
 #include "bench/contents.h"
 #include "bench/find.h"
 #include "bench/judge.h"
+#include "bench/run.h"
 #include "bench/summary.h"
+#include "bench/timing.h"
 #include "clock.h"
 #include "rendezvous/control.h"
 #include "text.h"
@@ -13,32 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SLOW_USEC 2000
-
-/*
- * What each rank sends to rank 0 after a size; its iterations' times (float, microseconds) follow.
- */
-struct part {
-	struct mismatch mismatch;
-	double usec; /* of a queue: the average by its own clock; 0: that of the times */
-};
-
-/* One size in one placement, on this rank. */
-struct run {
-	const struct bench *bench;
-	struct collective call;
-	struct extent extent;
-	int number, sizes; /* of how many this size is which */
-	uint32_t salt;
-	bool called;	     /* there has been a first collective */
-	int64_t step_usec;   /* how long the last check's collective took at most */
-	unsigned char *part; /* struct part and the times */
-	size_t part_bytes;
-	float *sorted;	    /* [iterations] scratch */
-	unsigned char *all; /* rank 0: everybody's parts */
-	struct contents contents;
-};
 
 uint64_t bench_buffer_bytes(const struct workload *workload, const struct backend *backend)
 {
@@ -52,21 +28,6 @@ uint64_t bench_buffer_bytes(const struct workload *workload, const struct backen
 	if (workload->last_bytes > least)
 		least = workload->last_bytes;
 	return least + workload->unalign * ELEMENT_BYTES_MAX;
-}
-
-static int collective(const struct run *run, int64_t now_usec, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-
-	control_begin(bench->group->control, now_usec);
-	return bench->backend->collective(bench->state, &run->call, err);
-}
-
-static int bench_settle(const struct run *run, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-
-	return bench->backend->settle ? bench->backend->settle(bench->state, err) : 0;
 }
 
 /* Compares the output with @pattern. */
@@ -98,7 +59,7 @@ static int bench_touch(struct run *run, struct failure *err)
 	if (run->salt++ == 1)
 		fault_strike(bench->fault, PHASE_FIRST, bench->group->rank);
 	started_usec = clock_usec();
-	if (collective(run, started_usec, err) < 0 || bench_settle(run, err) < 0)
+	if (timing_collective(run, started_usec, err) < 0 || timing_settle(run, err) < 0)
 		return -1;
 	if (contents_await(&run->contents, &run->call, &run->extent, err) < 0)
 		return -1;
@@ -127,7 +88,7 @@ static int bench_check(struct run *run, struct failure *err)
 	if (pattern.salt == 1)
 		fault_strike(run->bench->fault, PHASE_FIRST, group->rank);
 	started_usec = clock_usec();
-	if (collective(run, started_usec, err) < 0 || bench_settle(run, err) < 0 ||
+	if (timing_collective(run, started_usec, err) < 0 || timing_settle(run, err) < 0 ||
 	    bench_compare(run, &pattern, started_usec, &found, err) < 0)
 		return -1;
 	if (part->mismatch.wrong == 0)
@@ -135,222 +96,6 @@ static int bench_check(struct run *run, struct failure *err)
 	else if (found.wrong > part->mismatch.wrong)
 		part->mismatch.wrong = found.wrong;
 	return 0;
-}
-
-static void bench_inject(const struct run *run, uint32_t iteration)
-{
-	const struct fault *fault = run->bench->fault;
-	int rank = run->bench->group->rank;
-
-	if (fault_hits(fault, FAULT_SLOW, rank))
-		usleep(SLOW_USEC);
-	if (iteration == run->bench->group->workload.iterations / 2)
-		fault_strike(fault, PHASE_RUN, rank);
-}
-
-/* The collectives of one iteration. */
-static int bench_iteration(const struct run *run, int64_t now_usec, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	uint32_t count = bench->group->workload.aggregate;
-	bool batch = count > 1 && bench->backend->batch;
-
-	if (batch && bench->backend->batch(bench->state, true, err) < 0)
-		return -1;
-	for (uint32_t i = 0; i < count; i++) {
-		if (i > 0)
-			now_usec = clock_usec();
-		if (collective(run, now_usec, err) < 0)
-			return -1;
-	}
-	return batch ? bench->backend->batch(bench->state, false, err) : 0;
-}
-
-/* After an iteration with BLOCKING_BARRIER: waits for all ranks. */
-static int bench_meet(const struct run *run, struct failure *err)
-{
-	const struct group *group = run->bench->group;
-
-	if (group->workload.blocking != BLOCKING_BARRIER)
-		return 0;
-	return control_barrier(group->control, err);
-}
-
-static int iterate(const struct run *run, struct failure *err)
-{
-	for (uint32_t i = 0; i < run->bench->group->workload.iterations; i++) {
-		bench_inject(run, i);
-		if (bench_iteration(run, clock_usec(), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* All iterations, recorded once, as one piece of work. */
-static int record(const struct run *run, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-
-	if (bench->backend->record(bench->state, true, err) < 0 || iterate(run, err) < 0)
-		return -1;
-	return bench->backend->record(bench->state, false, err);
-}
-
-/* Only the average is known of a graph, and nothing is heard of it before its end: it has twice the time that its
- * iterations should take, and then as long as any step. */
-static int time_graph(const struct run *run, float *times, double *usec, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	const struct workload *w = &bench->group->workload;
-	uint32_t iterations = w->iterations;
-	double runs = (double)iterations * w->graph;
-	int64_t spare_usec = (int64_t)(2 * runs * w->aggregate * (double)run->step_usec);
-
-	if (record(run, err) < 0 || bench->backend->begin(bench->state, 1, err) < 0)
-		return -1;
-	control_begin(bench->group->control, clock_usec() + spare_usec);
-	for (uint32_t i = 0; i < w->graph; i++)
-		if (bench->backend->replay(bench->state, err) < 0)
-			return -1;
-	if (bench->backend->mark(bench->state, err) < 0 ||
-	    bench->backend->finish(bench->state, NULL, usec, err) < 0)
-		return -1;
-	for (uint32_t i = 0; i < iterations; i++)
-		times[i] = (float)(*usec / runs / w->aggregate);
-	*usec /= w->graph;
-	return 0;
-}
-
-/* One collective after the other in the queue, each with a mark behind it. */
-static int queue_up(const struct run *run, uint32_t count, bool timed, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-
-	if (bench->backend->begin(bench->state, count, err) < 0)
-		return -1;
-	for (uint32_t i = 0; i < count; i++) {
-		if (timed)
-			bench_inject(run, i);
-		if (bench_iteration(run, clock_usec(), err) < 0 ||
-		    bench->backend->mark(bench->state, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Each iteration is waited for before the next one. */
-static int time_blocking(const struct run *run, float *times, double *usec, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	uint32_t iterations = bench->group->workload.iterations;
-	int64_t before = clock_nsec(), start = before, after;
-
-	for (uint32_t i = 0; i < iterations; i++) {
-		double ignored;
-
-		bench_inject(run, i);
-		if (bench->backend->begin(bench->state, 1, err) < 0 ||
-		    bench_iteration(run, clock_usec(), err) < 0 ||
-		    bench->backend->mark(bench->state, err) < 0 ||
-		    bench->backend->finish(bench->state, NULL, &ignored, err) < 0 ||
-		    bench_meet(run, err) < 0)
-			return -1;
-		after = clock_nsec();
-		times[i] = (float)(after - before) / 1000;
-		before = after;
-	}
-	*usec = (double)(before - start) / 1000;
-	return 0;
-}
-
-/* The time until the host has put all into the queue stands in *usec. */
-static int time_pipeline(const struct run *run, float *times, double *usec, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	uint32_t iterations = bench->group->workload.iterations;
-	int64_t start = clock_nsec(), queued;
-
-	if (queue_up(run, iterations, true, err) < 0)
-		return -1;
-	queued = clock_nsec();
-	if (bench->backend->finish(bench->state, times, usec, err) < 0)
-		return -1;
-	if (bench->group->workload.host_time)
-		*usec = (double)(queued - start) / 1000;
-	return 0;
-}
-
-static int time_queue(const struct run *run, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	const struct workload *w = &bench->group->workload;
-	float *times = (float *)(run->part + sizeof(struct part));
-	struct part *part = (struct part *)run->part;
-	double usec = 0;
-	int rc;
-
-	if (w->graph)
-		rc = time_graph(run, times, &usec, err);
-	else if (w->blocking)
-		rc = time_blocking(run, times, &usec, err);
-	else
-		rc = time_pipeline(run, times, &usec, err);
-	if (rc < 0)
-		return -1;
-	control_end(bench->group->control);
-	part->usec = usec / w->iterations / w->aggregate;
-	for (uint32_t i = 0; i < w->iterations && !w->graph; i++)
-		times[i] /= (float)w->aggregate;
-	return 0;
-}
-
-static int time_iterations(const struct run *run, struct failure *err)
-{
-	const struct workload *workload = &run->bench->group->workload;
-	float *times = (float *)(run->part + sizeof(struct part));
-	int64_t before = clock_nsec(), after;
-
-	for (uint32_t i = 0; i < workload->iterations; i++) {
-		bench_inject(run, i);
-		if (bench_iteration(run, before / 1000, err) < 0 || bench_meet(run, err) < 0)
-			return -1;
-		after = clock_nsec();
-		times[i] = (float)(after - before) / 1000 / (float)workload->aggregate;
-		before = after;
-	}
-	if (bench_settle(run, err) < 0)
-		return -1;
-	control_end(run->bench->group->control);
-	return 0;
-}
-
-static int warm_up_queue(const struct run *run, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	double ignored;
-
-	if (queue_up(run, bench->group->workload.warmups, false, err) < 0)
-		return -1;
-	return bench->backend->finish(bench->state, NULL, &ignored, err);
-}
-
-static int warm_up_now(const struct run *run, struct failure *err)
-{
-	for (uint32_t i = 0; i < run->bench->group->workload.warmups; i++)
-		if (collective(run, clock_usec(), err) < 0)
-			return -1;
-	return bench_settle(run, err);
-}
-
-static int bench_warm_up(const struct run *run, struct failure *err)
-{
-	if (run->bench->backend->begin ? warm_up_queue(run, err) < 0 : warm_up_now(run, err) < 0)
-		return -1;
-	control_end(run->bench->group->control);
-	if (control_barrier(run->bench->group->control, err) < 0)
-		return -1;
-	return collective(run, clock_usec(),
-			  err); /* ranks leave this one closer together than any barrier */
 }
 
 /* One rank's times, in a summary of its own. */
@@ -488,9 +233,9 @@ static int measure(struct run *run, struct result *result, struct report *report
 		return -1;
 	control_phase(control, PHASE_RUN);
 	bench_show(run, result, "timing");
-	if (bench_warm_up(run, err) < 0)
+	if (timing_warm_up(run, err) < 0)
 		return -1;
-	if (run->bench->backend->begin ? time_queue(run, err) < 0 : time_iterations(run, err) < 0)
+	if (timing_measure(run, err) < 0)
 		return -1;
 	bench_show(run, result, "checking again");
 	for (uint32_t i = 0; i < checks; i++)
