@@ -1,95 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/job/run.h"
+#include "deployer/job/run_state.h"
 
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
-#include "deployer/job/console/input.h"
-#include "deployer/job/spawn.h"
-#include "deployer/job/supervisors.h"
-#include "deployer/job/versions.h"
-#include "deployer/launcher/launcher.h"
 
 #include <signal.h>
 #include <string.h>
 
-#define START_TIMEOUT_DEFAULT_S 60
-#define LOST_USEC 8000000	   /* a host that says nothing for so long is lost */
-#define FIRST_FAILURE_USEC 1500000 /* a rank's end comes later than its launcher's, at most this */
-#define LAST_TASK_USEC 15000000	   /* for a launcher to end when all its ranks have */
-#define STOP_USEC 12000000	   /* for all supervisors to end their part */
+#define STOP_USEC 12000000 /* for all supervisors to end their part */
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
-#define STACKS_USEC 6000000 /* for the hosts to say what their processes do */
-#define QUIET_RANKS_SHOWN 3
-#define MISSING_HOSTS_SHOWN 5
-#define STATUS_TIMED_OUT 124 /* as timeout(1) */
-
-/* What a rank has done so far. */
-struct run_rank {
-	const struct job_host *host;
-	bool began, ended;
-	bool serves; /* as in struct job_task; and so */
-	int grace_s;
-	int status;
-	uint64_t said_usec; /* when its last line came; 0: none has */
-};
-
-struct job_run {
-	struct job_plan plan;
-	struct supervisors *supervisors;
-	struct job_spawns spawns;
-	struct job_versions *versions;
-	struct job_input *input; /* NULL: it has not begun, or no rank has stdin */
-	struct job_output *output;
-	const struct job_watch *watch;
-	struct job_verdict verdict;
-	struct run_rank *ranks;
-	int began, ended;	/* ranks */
-	int tasks, tasks_ended; /* processes that start ranks */
-	int task_status;
-	const struct job_host *task_host; /* of the first task that failed */
-	uint64_t task_usec;		  /* when it failed, or when the work was done; 0 */
-	uint64_t begin_usec, beat_usec;
-	uint64_t said_usec;   /* when a rank's last line came, or all began */
-	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
-	size_t stacked;	      /* hosts that have answered */
-	FILE *stacks;
-	bool is_planned, is_started, is_running, is_over;
-	bool is_held; /* the terminal does not take what the ranks print, and they wait */
-};
-
-static void run_fail(struct job_run *run, int status, int rank, const char *host,
-		     const char *reason)
-{
-	if (job_verdict_fail(&run->verdict, status, rank, host, reason))
-		run->is_over = true;
-}
-
-static void run_fail_host(struct job_run *run, const struct job_host *host, const char *reason)
-{
-	const char *name = host->member->host->name;
-
-	run_fail(run, ERROR_FAILED, -1, name,
-		 arena_printf(run->plan.arena, "%s: %s", name, reason));
-}
-
-static const char *launcher_name(const struct job_run *run)
-{
-	return run->plan.options->launcher->name;
-}
-
-/* Counts the ranks that have begun on a host. */
-static int ranks_on(const struct job_run *run, const struct job_host *host)
-{
-	int count = 0;
-
-	for (int i = 0; i < run->plan.world; i++)
-		count += run->ranks[i].began && run->ranks[i].host == host;
-	return count;
-}
 
 static void run_join(struct job_run *run, const struct job_host *host, int rank, int world)
 {
@@ -118,7 +42,7 @@ static void run_join(struct job_run *run, const struct job_host *host, int rank,
 					   state->host->member->host->name, name));
 		return;
 	}
-	if (!state->began && ranks_on(run, host) >= host->ranks) {
+	if (!state->began && run_ranks_on(run, host) >= host->ranks) {
 		run_fail_host(
 			run, host,
 			arena_printf(
@@ -142,14 +66,6 @@ static void run_fail_rank(struct job_run *run, int rank, int status)
 }
 
 /* Whether all ranks that the job waits for have ended. */
-static bool run_work_is_done(const struct job_run *run)
-{
-	for (int i = 0; i < run->plan.world; i++)
-		if (!run->ranks[i].ended && !run->ranks[i].serves)
-			return false;
-	return true;
-}
-
 static void run_rank_exit(struct job_run *run, const struct job_host *host, int rank, int status)
 {
 	struct run_rank *state = &run->ranks[rank];
@@ -397,9 +313,8 @@ static bool run_versions_fit(struct job_run *run, uint64_t now)
 		log_warn("%s: it does not say which libraries it has, so they are not compared",
 			 silent);
 	differ = job_versions_differ(run->versions);
-	run->verdict.is_refused = differ != NULL;
 	if (differ)
-		run_fail(run, ERROR_FAILED, -1, "", differ);
+		run_end(run, ERROR_FAILED, differ);
 	return !differ;
 }
 
@@ -437,173 +352,6 @@ static void run_check_ready(struct job_run *run, uint64_t now)
 	if (run->is_started && !run->is_over && run->began == run->plan.world &&
 	    (!joins || run_versions_fit(run, now)))
 		run_go(run);
-}
-
-/* "node02 (1 of 2 ranks), node03 (0 of 2 ranks)": where ranks are missing. */
-static const char *run_missing_ranks(const struct job_run *run)
-{
-	_cleanup_(str_release) struct str text = STR_INIT;
-	int hosts = 0;
-
-	for (size_t i = 0; i < run->plan.host_count; i++) {
-		const struct job_host *host = &run->plan.hosts[i];
-		int began = ranks_on(run, host);
-
-		if (began < host->ranks && hosts++ < MISSING_HOSTS_SHOWN)
-			str_addf(&text, "%s%s (%d of %d ranks)", text.length ? ", " : "",
-				 host->member->host->name, began, host->ranks);
-	}
-	if (hosts > MISSING_HOSTS_SHOWN)
-		str_addf(&text, " and ranks of %d more hosts", hosts - MISSING_HOSTS_SHOWN);
-	return arena_strdup(run->plan.arena, text.text);
-}
-
-static void run_check_start(struct job_run *run, uint64_t now)
-{
-	int seconds = run->plan.options->start_timeout_s;
-
-	if (!seconds)
-		seconds = START_TIMEOUT_DEFAULT_S;
-	if (now - run->begin_usec < (uint64_t)seconds * 1000000)
-		return;
-	run_fail(run, ERROR_FAILED, -1, "",
-		 run->is_planned
-			 ? arena_printf(run->plan.arena,
-					"%s did not start all ranks in %d s; missing: %s",
-					launcher_name(run), seconds, run_missing_ranks(run))
-			 : arena_printf(run->plan.arena, "not all hosts were ready in %d s: %s",
-					seconds,
-					supervisors_waiting(run->supervisors, run->plan.arena)));
-}
-
-/* A launcher that failed: a rank's own end says more, and may come a moment later. */
-static void run_check_tasks(struct job_run *run, uint64_t now)
-{
-	const char *name = run->task_host ? run->task_host->member->host->name : "";
-
-	if (!run->task_host || (run->is_running && now - run->task_usec < FIRST_FAILURE_USEC))
-		return;
-	run_fail(run, run->task_status, -1, name,
-		 arena_printf(run->plan.arena, "%s on %s ended with status %d%s",
-			      launcher_name(run), name, run->task_status,
-			      run->is_running ? "" : " before all ranks had begun"));
-}
-
-/* Whether a rank that serves the others may still end by itself. */
-static bool run_has_grace(const struct job_run *run, uint64_t now)
-{
-	for (int i = 0; i < run->plan.world; i++) {
-		const struct run_rank *rank = &run->ranks[i];
-
-		if (!rank->ended && now - run->task_usec < (uint64_t)rank->grace_s * 1000000)
-			return true;
-	}
-	return false;
-}
-
-static void run_check_end(struct job_run *run, uint64_t now)
-{
-	if (!run_work_is_done(run))
-		return;
-	if (!run->task_usec)
-		run->task_usec = now;
-	if (run_has_grace(run, now))
-		return;
-	if (run->tasks_ended == run->tasks || now - run->task_usec > LAST_TASK_USEC)
-		run->is_over = true;
-}
-
-static void run_check_hosts(struct job_run *run, uint64_t now)
-{
-	for (size_t i = 0; i < run->plan.host_count; i++) {
-		const struct job_host *host = &run->plan.hosts[i];
-
-		if (supervisor_has_ended(run->supervisors, i))
-			run_fail_host(run, host, "the connection was lost while the job ran");
-		else if (run->is_held)
-			supervisor_heard(run->supervisors, i,
-					 now); /* it waits, since nobody reads */
-		else if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC)
-			run_fail_host(
-				run, host,
-				"the host does not answer any more; is it up, and the network?");
-	}
-}
-
-static void run_check_person(struct job_run *run, uint64_t now)
-{
-	int seconds = run->plan.options->timeout_s;
-
-	run->is_held = run->output->all && job_terminal_is_full(&run->output->terminal);
-	if (run->output->all && run->output->terminal.is_closed)
-		run_fail(run, 128 + SIGPIPE, -1, "", "nobody reads its output any more");
-
-	if (interrupted()) {
-		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");
-		run->verdict.result->is_interrupted = true;
-	}
-	if (seconds && now - run->begin_usec > (uint64_t)seconds * 1000000)
-		run_fail(run, STATUS_TIMED_OUT, -1, "",
-			 arena_printf(run->plan.arena, "the job did not end within --limit %d s",
-				      seconds));
-}
-
-/* The ranks that have been quiet for the longest time: most likely the first of them stopped first. */
-static const char *run_quietest(const struct job_run *run, uint64_t now)
-{
-	_cleanup_(str_release) struct str text = STR_INIT;
-	uint64_t after = 0;
-	int shown = 0, silent = 0;
-
-	while (shown < QUIET_RANKS_SHOWN) {
-		const struct run_rank *next = NULL;
-
-		for (int i = 0; i < run->plan.world; i++) {
-			const struct run_rank *rank = &run->ranks[i];
-
-			if (!rank->ended && rank->said_usec > after &&
-			    (!next || rank->said_usec < next->said_usec))
-				next = rank;
-		}
-		if (!next)
-			break;
-		after = next->said_usec;
-		str_addf(&text, "%srank %d on %s %.0f s ago", shown++ ? ", " : "",
-			 (int)(next - run->ranks), next->host->member->host->name,
-			 (double)(now - after) / 1e6);
-	}
-	for (int i = 0; i < run->plan.world; i++)
-		silent += !run->ranks[i].ended && !run->ranks[i].said_usec;
-	if (silent)
-		str_addf(&text, "%sno line ever came from %d rank%s", shown ? "; " : "", silent,
-			 silent == 1 ? "" : "s");
-	return arena_strdup(run->plan.arena, text.text);
-}
-
-/* A job without output: asks what its processes do, and then ends it. */
-static void run_check_hang(struct job_run *run, uint64_t now)
-{
-	int seconds = run->plan.options->hang_timeout_s;
-	const char *path;
-
-	if (!seconds || now < run->said_usec + (uint64_t)seconds * 1000000)
-		return;
-	path = arena_printf(run->plan.arena, "%s/stacks.txt", run->output->folder);
-	if (!run->stacks_usec) {
-		run->stacks_usec = now;
-		run->stacks = fopen(path, "we");
-		supervisors_tell(run->supervisors, "stacks\n");
-		return;
-	}
-	if (run->stacked < run->plan.host_count && now - run->stacks_usec < STACKS_USEC)
-		return;
-	file_close(&run->stacks);
-	run_fail(
-		run, STATUS_TIMED_OUT, -1, "",
-		arena_printf(
-			run->plan.arena,
-			"it hangs: no rank printed a line for %d s (--hang-timeout). The last lines came from: %s. What every process did then is in %s",
-			seconds, run_quietest(run, now), path));
 }
 
 /* One look at everything. */

@@ -148,11 +148,11 @@ void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool 
 {
 	const struct job_result *result = verdict->result;
 
-	if (!result->status || result->is_interrupted || verdict->is_refused)
+	if (!result->status || result->is_interrupted)
 		return;
 	if (verdict->diagnosing)
 		verdict_blame_abort(verdict);
-	if (result->rank >= 0 || with_launcher)
+	if (result->rank >= 0 || (with_launcher && !verdict->is_ended_here))
 		verdict_add_tail(verdict);
 	if (verdict->diagnosing)
 		verdict_add_diagnosis(verdict, fleet);

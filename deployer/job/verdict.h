@@ -34,7 +34,7 @@ struct job_verdict {
 	uint64_t begin_usec;
 	/* When a rank failed because another one had ended, or was killed; 0: the failure is real. */
 	uint64_t echo_usec;
-	bool is_refused; /* ringup did not let the job begin: no output says why */
+	bool is_ended_here; /* ringup ended the job: what the launcher says last is about that */
 	bool is_killed; /* only the output of a rank that asked for the job's end can be a better reason */
 };
 
