@@ -102,7 +102,7 @@ static void output_print_result(const struct options *options, int world, const 
 	       r->bytes, r->count, dtype_name(r->type), table_op(options, r),
 	       r->inplace ? "true" : "false", r->usec, r->min_usec, r->max_usec, r->p50_usec,
 	       r->p99_usec, r->algbw, r->busbw);
-	if (options->workload.checks > 0)
+	if (options->workload.checks > 0 && !r->unchecked)
 		printf("%" PRIu64, r->wrong);
 	else
 		printf("null");

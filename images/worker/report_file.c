@@ -143,7 +143,7 @@ static void report_file_numbers(FILE *to, const struct options *options, const c
 	}
 	fprintf(to, ",\"%s\":{\"%s\":%f,\"alg_bw\":%f,\"bus_bw\":%f,\"nwrong\":", name,
 		options->workload.host_time ? "cpu_time" : "time", r->usec, r->algbw, r->busbw);
-	if (options->workload.checks > 0)
+	if (options->workload.checks > 0 && !r->unchecked)
 		fprintf(to, "%" PRIu64 "}", r->wrong);
 	else
 		fprintf(to, "null}");

@@ -145,7 +145,7 @@ static void table_time(const struct options *options, const struct result *resul
 	table_number(result->usec, 7);
 	table_number(result->algbw, 6);
 	table_number(result->busbw, 6);
-	if (options->workload.checks > 0)
+	if (options->workload.checks > 0 && !result->unchecked)
 		printf("  %6" PRIu64, result->wrong);
 	else
 		printf("  %6s", "N/A");
@@ -159,7 +159,10 @@ static void table_time(const struct options *options, const struct result *resul
 
 const char *table_op(const struct options *options, const struct result *result)
 {
-	return collective_reduces(table_kind(options)) ? op_name(result->op) : "none";
+	/* nccl-tests has an operation for sendrecv, which does nothing */
+	return collective_reduces(table_kind(options))		  ? op_name(result->op)
+	       : options->perf && table_kind(options) == SENDRECV ? "sum"
+								  : "none";
 }
 
 /* Only rank 0 prints, and there the workload of the options is that of the group. */

@@ -131,7 +131,9 @@ through_device_memory() {
 		[[ $name != hypercube || $2 != 3 ]] || continue
 		standin "$ALLREDUCE" "${NCCL[@]}" --procs "$2" -b 3 --collective "$name" -d "$1" -r $(($2 - 1)) --json
 		[ "$status" -eq 0 ] || return 1
-		json 'd["verdict"] == "pass" and all(r["wrong"] == 0 for r in d["results"])'
+		json 'd["verdict"] == "pass" and len({r["inplace"] for r in d["results"]}) == (1 if d["collective"] == "alltoallv" else 2)'
+		# in place, blocks of these overwrite each other, as with nccl-tests
+		json 'all(r["wrong"] == (None if r["inplace"] and d["collective"] in ("alltoall", "sendrecv") else 0) for r in d["results"])'
 	done
 }
 

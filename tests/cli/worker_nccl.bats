@@ -198,6 +198,19 @@ setup() {
 	done
 }
 
+@test "alltoall and sendrecv in place: times, and nothing of what is right, as nccl-tests has it" {
+	local name
+	for name in alltoall sendrecv; do
+		ln -sf "$(realpath "$ALLREDUCE")" "$BATS_TEST_TMPDIR/${name}_perf"
+		standin "$BATS_TEST_TMPDIR/${name}_perf" -b 1K -e 1K -g 2
+		[ "$status" -eq 0 ]
+		read -r -a field <<<"$(printf '%s\n' "$output" | grep -v '^#')"
+		[ "${#field[@]}" -eq 13 ]
+		[ "${field[3]} ${field[8]} ${field[12]}" = "$([ $name = alltoall ] && echo none || echo sum) 0 N/A" ]
+		[[ "${field[9]} ${field[10]}" =~ ^[0-9.]+\ [0-9.]+$ ]]
+	done
+}
+
 @test "a wrong element in device memory is found" {
 	standin env STANDIN_WRONG=last "$ALLREDUCE" "${NCCL[@]}" -b 4K -e 4K --quiet
 	[ "$status" -eq 2 ]

@@ -223,7 +223,7 @@ static int measure(struct run *run, struct result *result, struct report *report
 		   struct failure *err)
 {
 	struct control *control = run->bench->group->control;
-	uint32_t checks = run->bench->group->workload.checks;
+	uint32_t checks = result->unchecked ? 0 : run->bench->group->workload.checks;
 
 	memset(run->part, 0, run->part_bytes);
 	bench_show(run, result, checks ? "checking" : "first");
@@ -272,7 +272,8 @@ static int measure_size(struct run *run, uint64_t bytes, struct report *report, 
 	const struct bench *bench = run->bench;
 	struct collective *call = &run->call;
 	struct result *pair = &report->results[report->count];
-	int placements = collective_in_place(call->kind) ? 2 : 1;
+	bool unchecked = collective_timed_in_place(call->kind) && bench->backend->begin;
+	int placements = collective_in_place(call->kind) || unchecked ? 2 : 1;
 
 	run->number++;
 	run->extent = collective_extent(call->kind, bytes, call->type, bench->group->world);
@@ -283,6 +284,7 @@ static int measure_size(struct run *run, uint64_t bytes, struct report *report, 
 		pair[inplace].count = call->count;
 		pair[inplace].bytes = bytes;
 		pair[inplace].inplace = inplace;
+		pair[inplace].unchecked = inplace && unchecked;
 		pair[inplace].type = call->type;
 		pair[inplace].op = call->op;
 		pair[inplace].root = call->root;

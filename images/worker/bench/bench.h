@@ -22,6 +22,7 @@
 struct result {
 	uint64_t bytes, count; /* of the larger buffer; struct collective's */
 	bool inplace;
+	bool unchecked; /* collective_timed_in_place() */
 	enum dtype type;
 	enum op op;
 	int root;

@@ -8,6 +8,7 @@
 static const struct {
 	const char *name;
 	bool reduces, in_place;
+	bool timed_in_place;	      /* though what it does then is not right */
 	bool cuts_input, cuts_output; /* into one block per rank */
 	bool has_root;
 	size_t unit; /* a block is a multiple of so many elements; 0: of BLOCK_BYTES */
@@ -19,8 +20,11 @@ static const struct {
 			    .cuts_input = true},
 	[ALL_GATHER] = {.name = "all_gather", .in_place = true, .cuts_output = true},
 	[BROADCAST] = {.name = "broadcast", .in_place = true, .has_root = true},
-	[ALLTOALL] = {.name = "alltoall", .cuts_input = true, .cuts_output = true},
-	[SENDRECV] = {.name = "sendrecv"},
+	[ALLTOALL] = {.name = "alltoall",
+		      .timed_in_place = true,
+		      .cuts_input = true,
+		      .cuts_output = true},
+	[SENDRECV] = {.name = "sendrecv", .timed_in_place = true},
 	[REDUCE] = {.name = "reduce", .reduces = true, .in_place = true, .has_root = true},
 	[GATHER] = {.name = "gather",
 		    .in_place = true,
@@ -57,6 +61,11 @@ bool collective_reduces(enum collective_kind kind)
 bool collective_in_place(enum collective_kind kind)
 {
 	return collectives[kind].in_place;
+}
+
+bool collective_timed_in_place(enum collective_kind kind)
+{
+	return collectives[kind].timed_in_place;
 }
 
 bool collective_has_root(enum collective_kind kind)

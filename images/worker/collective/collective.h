@@ -65,6 +65,9 @@ const char *collective_problem(enum collective_kind kind, int world);
 /* Can its input be where its output is? */
 bool collective_in_place(enum collective_kind kind);
 
+/* Else: does nccl-tests time it in place all the same? Its output is wrong then, since blocks overwrite each other. */
+bool collective_timed_in_place(enum collective_kind kind);
+
 struct extent collective_extent(enum collective_kind kind, uint64_t bytes, enum dtype type,
 				int world);
 
