@@ -525,6 +525,7 @@ static void admit_gpu(const struct model *model, struct unit *unit)
 
 	unit->first_cuda = gpu_first_cuda(model, unit);
 	unit->lost_cudnn = gpu_lost_cudnn(model, unit);
+	unit->early_cudnn = gpu_early_cudnn(model, unit);
 	for (size_t i = 0; i < cuda->count; i++)
 		admits[i] = overruled(model, RULE_GPU_CUDA, gpu_takes_cuda(unit, &cuda->values[i]));
 	admits = new_admits(model, unit, COMPONENT_CUDNN);

@@ -33,6 +33,7 @@ struct unit {
 	const struct value *gpu;	  /* its row, or NULL */
 	const char *first_cuda;		  /* of a GPU pin: gpu_first_cuda's */
 	const struct value *lost_cudnn;	  /* and gpu_lost_cudnn's */
+	const struct value *early_cudnn;  /* and gpu_early_cudnn's */
 	const char *hosts;		  /* hosts that have it, ", " between; NULL for a request */
 	uint64_t *on;			  /* a bit for each of them; NULL for a request */
 	size_t on_words;

@@ -259,14 +259,16 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 				     value_title(value, arena),
 				     readable(value_cell(value, "sm"), arena), unit->product,
 				     unit->sm);
-	else if (gpu_refuses_brought(unit, value))
+	else if (gpu_refuses_brought(unit, value) &&
+		 (gpu_runs_code(unit, value) || *value_cell(value, "ptx")))
 		*text = arena_printf(
 			arena,
-			"%s brings cuDNN %s, and since %s cuDNN is for compute capability %s; %s has %s",
+			"%s brings cuDNN %s, and %s %s cuDNN is for compute capability %s; %s has %s",
 			value_title(value, arena), value->brings[COMPONENT_CUDNN],
-			unit->lost_cudnn->version,
-			readable(value_cell(unit->lost_cudnn, "sm"), arena), unit->product,
-			unit->sm);
+			gpu_refuses_brought(unit, value) == unit->lost_cudnn ? "since" : "until",
+			gpu_refuses_brought(unit, value)->version,
+			readable(value_cell(gpu_refuses_brought(unit, value), "sm"), arena),
+			unit->product, unit->sm);
 	else if (!*value_cell(value, "sm"))
 		*text = arena_printf(
 			arena,

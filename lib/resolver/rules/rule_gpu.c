@@ -239,34 +239,83 @@ static enum admission by_toolkit(const struct model *model, const struct unit *g
 	const struct domain *cuda = &model->domains[COMPONENT_CUDA];
 	const struct needs *tested = wheel->prefers[COMPONENT_CUDA];
 
-	for (size_t i = 0; tested && i < cuda->count; i++)
+	const struct value *built = NULL;
+
+	if (!tested || !cuda->count)
+		return ADMIT_YES;
+	for (size_t i = 0; i < cuda->count && !built; i++)
 		if (needs_admit(tested, cuda->values[i].version))
-			return gpu_takes_cuda(gpu, &cuda->values[i]) == ADMIT_YES ? ADMIT_YES
-										  : ADMIT_NO;
-	return ADMIT_YES; /* a toolkit that is older than the catalog: unknown */
+			built = &cuda->values[i];
+	if (!built) /* a toolkit that is older than the catalog knows no GPU that the oldest one here does not */
+		built = &cuda->values[cuda->count - 1];
+	return gpu_takes_cuda(gpu, built) == ADMIT_YES ? ADMIT_YES : ADMIT_NO;
+}
+
+/* Whether another build of the same cuDNN has code for the GPU. */
+static bool has_other_cudnn(const struct domain *cudnn, const struct unit *gpu,
+			    const struct value *value)
+{
+	for (size_t i = 0; i < cudnn->count; i++)
+		if (strcmp(cudnn->values[i].version, value->version) == 0 &&
+		    gpu_takes_cudnn(gpu, &cudnn->values[i]) == ADMIT_YES)
+			return true;
+	return false;
+}
+
+/* The oldest cuDNN whose lower bound the GPU misses, or the newest one whose upper bound it misses. */
+static const struct value *gpu_cudnn_beyond(const struct model *model, const struct unit *gpu,
+					    enum version_operator operator)
+{
+	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
+	const struct value *found = NULL;
+	int sign = operator== VERSION_GE ? -1 : 1;
+	char text[32];
+
+	for (size_t i = 0; i < cudnn->count; i++) {
+		const struct value *value = &cudnn->values[i];
+		const char *most = bound(value, operator, text);
+
+		if (most && sign * version_compare(gpu->sm, most) > 0 &&
+		    (!found || sign * version_compare(value->version, found->version) > 0) &&
+		    !has_other_cudnn(cudnn, gpu, value))
+			found = value;
+	}
+	return found;
 }
 
 const struct value *gpu_lost_cudnn(const struct model *model, const struct unit *gpu)
 {
-	const struct domain *cudnn = &model->domains[COMPONENT_CUDNN];
-	const struct value *first = NULL;
-	char low[32];
-
-	for (size_t i = 0; i < cudnn->count; i++) {
-		const char *least = bound(&cudnn->values[i], VERSION_GE, low);
-
-		if (least && version_compare(gpu->sm, least) < 0 &&
-		    (!first || version_compare(cudnn->values[i].version, first->version) < 0))
-			first = &cudnn->values[i];
-	}
-	return first;
+	return gpu_cudnn_beyond(model, gpu, VERSION_GE);
 }
 
-bool gpu_refuses_brought(const struct unit *gpu, const struct value *wheel)
+const struct value *gpu_early_cudnn(const struct model *model, const struct unit *gpu)
+{
+	return gpu_cudnn_beyond(model, gpu, VERSION_LE);
+}
+
+const struct value *gpu_refuses_brought(const struct unit *gpu, const struct value *wheel)
 {
 	const char *brings = wheel->brings[COMPONENT_CUDNN];
 
-	return brings && gpu->lost_cudnn && version_compare(brings, gpu->lost_cudnn->version) >= 0;
+	if (brings && gpu->lost_cudnn && version_compare(brings, gpu->lost_cudnn->version) >= 0)
+		return gpu->lost_cudnn;
+	if (brings && gpu->early_cudnn && version_compare(brings, gpu->early_cudnn->version) <= 0)
+		return gpu->early_cudnn;
+	return NULL;
+}
+
+bool gpu_runs_code(const struct unit *gpu, const struct value *wheel)
+{
+	const char *codes = value_cell(wheel, "sm");
+
+	while (*codes) {
+		size_t length = strcspn(codes, ";");
+
+		if (runs(gpu->sm, codes, length))
+			return true;
+		codes += length + (codes[length] == ';');
+	}
+	return false;
 }
 
 enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu,
@@ -278,13 +327,8 @@ enum admission gpu_takes_wheel(const struct model *model, const struct unit *gpu
 		return ADMIT_NO;
 	if (!*codes)
 		return by_toolkit(model, gpu, wheel);
-	while (*codes) {
-		size_t length = strcspn(codes, ";");
-
-		if (runs(gpu->sm, codes, length))
-			return ADMIT_YES;
-		codes += length + (codes[length] == ';');
-	}
+	if (gpu_runs_code(gpu, wheel))
+		return ADMIT_YES;
 	return compiles(gpu->sm, ptx) ? ADMIT_JIT : ADMIT_NO;
 }
 

@@ -56,8 +56,14 @@ enum admission gpu_takes_cudnn(const struct unit *gpu, const struct value *cudnn
 /* The oldest cuDNN without code for the GPU; newer ones have none either. NULL: there is none. */
 const struct value *gpu_lost_cudnn(const struct model *model, const struct unit *gpu);
 
-/* Whether the cuDNN that comes with a wheel has no code for the GPU any more. */
-bool gpu_refuses_brought(const struct unit *gpu, const struct value *wheel);
+/* The newest cuDNN that does not know the GPU yet; NULL: there is none. */
+const struct value *gpu_early_cudnn(const struct model *model, const struct unit *gpu);
+
+/* The cuDNN of those two that shows that the one in a wheel has no code for the GPU; NULL: it may have. */
+const struct value *gpu_refuses_brought(const struct unit *gpu, const struct value *wheel);
+
+/* Whether the wheel's list of compute capabilities has one whose machine code the GPU runs. */
+bool gpu_runs_code(const struct unit *gpu, const struct value *wheel);
 
 /*
  * Whether a framework's wheel has code for the GPU; ADMIT_JIT: only as PTX. A wheel with an unknown

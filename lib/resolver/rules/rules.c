@@ -527,22 +527,21 @@ static int rank_build(const struct search *s, const struct value *value)
 }
 
 /*
- * Whether the value has a known defect that published stacks have lived with: alone, or with the hosts'
- * drivers and GPUs.
+ * Whether the value has a known defect that published stacks have lived with: alone, with what is chosen, or with the
+ * hosts' drivers and GPUs.
  */
 static bool has_risk(const struct search *s, const struct value *value)
 {
 	uint32_t own = COMPONENT_BIT(value->component);
-	uint32_t pins = COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU);
+	uint32_t parts = chosen_parts(s) | own | COMPONENT_BIT(COMPONENT_DRIVER) |
+			 COMPONENT_BIT(COMPONENT_GPU);
 
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
 		bool holds = rule->is_risk && is_about(s, rule) && (rule->components & own) &&
-			     !(rule->components & ~(own | pins)) && bit_is_set(value->passes, k);
+			     !(rule->components & ~parts) && bit_is_set(value->passes, k);
 
-		if (holds && (rule->components & ~own & pins))
-			holds = pins_pass(s, rule->components & ~own & pins, k);
-		if (holds)
+		if (holds && sides_pass(s, rule->components & ~own, k))
 			return true;
 	}
 	return false;
@@ -636,7 +635,7 @@ int rules_rank(const struct search *s, const struct value *value)
 	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
 		rank++;
 	rank += has_risk(s, value) + has_better_build(s, value);
-	if (s->model->strict)
+	if (s->model->strict && !(COMPONENT_BIT(value->component) & COMPONENTS_FRAMEWORK))
 		rank += RANK_OVERRULED * count_overruled(s, value);
 	return rank < RANK_MAX ? rank : RANK_MAX - 1;
 }
