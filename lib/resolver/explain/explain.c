@@ -197,6 +197,16 @@ void breach_explain(const struct search *s, const struct value *value, const str
 			value_title(packed, arena), packed->kind, os->version);
 		return;
 	}
+	case BREACH_SINCE: {
+		const struct value *os = value->component == COMPONENT_OS ? value : other;
+		const struct value *packed = os == value ? other : value;
+
+		*text = arena_printf(arena,
+				     "%s is of %s, and NVIDIA's repository for %s began in %s",
+				     value_title(packed, arena), value_cell(packed, "released"),
+				     os->version, value_cell(os, "since"));
+		return;
+	}
 	case BREACH_REPOSITORY:
 		*text = repository_sentence(s, value, other);
 		return;

@@ -10,10 +10,10 @@
 const char *breach_id(const struct value *value, const struct breach *breach, struct arena *arena)
 {
 	static const enum allow_rule rules[] = {
-		[BREACH_OS] = RULE_PACKAGES_OS,	     [BREACH_KIND] = RULE_PACKAGES_OS,
-		[BREACH_REPOSITORY] = RULE_CUDA_OS,  [BREACH_DRIVER] = RULE_DRIVER_CUDA,
-		[BREACH_JIT] = RULE_GPU_PTX,	     [BREACH_PTX] = RULE_DRIVER_PTX,
-		[BREACH_WHEELS] = RULE_WHEELS_CLASH,
+		[BREACH_OS] = RULE_PACKAGES_OS,	    [BREACH_KIND] = RULE_PACKAGES_OS,
+		[BREACH_SINCE] = RULE_PACKAGES_OS,  [BREACH_REPOSITORY] = RULE_CUDA_OS,
+		[BREACH_DRIVER] = RULE_DRIVER_CUDA, [BREACH_JIT] = RULE_GPU_PTX,
+		[BREACH_PTX] = RULE_DRIVER_PTX,	    [BREACH_WHEELS] = RULE_WHEELS_CLASH,
 	};
 
 	switch (breach->kind) {

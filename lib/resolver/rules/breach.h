@@ -13,6 +13,7 @@ enum breach_kind {
 	BREACH_NEEDED,	   /* the other's cell excludes the value */
 	BREACH_OS,	   /* a row for another OS */
 	BREACH_KIND,	   /* packages for another package manager */
+	BREACH_SINCE,	   /* packages that are older than the OS's repository */
 	BREACH_REPOSITORY, /* no packages and no image of this CUDA for this OS */
 	BREACH_DRIVER,	   /* too old for this CUDA */
 	BREACH_JIT,	   /* a GPU newer than the toolkit, and no PTX for it */

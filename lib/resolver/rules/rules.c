@@ -15,6 +15,14 @@ static bool kind_fits(const struct value *value, const struct value *os)
 	return !*value->packages || strcmp(value->packages, os->packages) == 0;
 }
 
+/* Packages that are older than the OS's repository are not in it. */
+static bool is_before_repository(const struct value *value, const struct value *os)
+{
+	const char *released = *value->packages ? value_cell(value, "released") : "";
+
+	return *released && strcmp(released, value_cell(os, "since")) < 0;
+}
+
 /*
  * CUDA is in NVIDIA's repository for the OS, or NVIDIA made an image of the two. An image gets packages of that
  * repository too, so its key must be known.
@@ -63,6 +71,8 @@ static bool pair_breach(const struct model *model, const struct value *a, const 
 			breach->kind = BREACH_OS;
 		else if (!any_os && !kind_fits(a, b))
 			breach->kind = BREACH_KIND;
+		else if (!any_os && is_before_repository(a, b))
+			breach->kind = BREACH_SINCE;
 		else if (a->component == COMPONENT_CUDA && cuda_is_never_on_os(model, a, b) &&
 			 !allow_has(model, RULE_CUDA_OS))
 			breach->kind = BREACH_REPOSITORY;
