@@ -20,7 +20,7 @@
 #include "deployer/job/console/input.h"
 #include "deployer/job/console/keyboard.h"
 #include "deployer/job/run.h"
-#include "deployer/job/sync/sync.h"
+#include "deployer/job/sync/shared.h"
 #include "deployer/launcher/launcher.h"
 
 #include <string.h>
@@ -465,6 +465,7 @@ static int job_start_leased(struct job *job, const char *const *command, struct 
 					  .ended = "",
 					  .reason = "",
 					  .next = "",
+					  .sync = job->sync.folder ? job_sync_name(&job->sync) : "",
 					  .pid = getpid(),
 					  .is_local = job->options->local};
 	interrupt_keep(keyboard_restore);

@@ -69,9 +69,9 @@ static int stop_scheduled(struct stages *s, struct job_record *record, struct er
 		}
 	}
 	if (strcmp(record->state, "stopped") == 0)
-		say("%s is stopped\n", name);
+		say("%s is stopped\n", record->name);
 	else
-		say("%s has ended before (%s)\n", name, record->state);
+		say("%s has ended before (%s)\n", record->name, record->state);
 	return 0;
 }
 
@@ -80,6 +80,9 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 	uint64_t deadline = clock_usec() + STOP_SECONDS * UINT64_C(1000000);
 	struct job_record record;
 
+	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
+		return -1;
+	name = record.name; /* a newer job may have been given the name */
 	if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
 	if (scheduled_is_open(&record))

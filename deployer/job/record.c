@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define NAMES_MAX 10000
 #define NUMBER_BYTES 5 /* "-9999" behind a name that is taken */
@@ -34,30 +35,6 @@ static int check_name(const struct cluster *cluster, const char *name, struct er
 	return 0;
 }
 
-int job_record_create(const struct cluster *cluster, const char *wanted, struct arena *arena,
-		      struct job_record *record, int *lock, struct error *err)
-{
-	const char *folder = jobs_folder(cluster, arena);
-
-	if ((*wanted && check_name(cluster, wanted, err) < 0) ||
-	    private_folder(cluster_state_path(cluster, "", arena), err) < 0 ||
-	    private_folder(folder, err) < 0)
-		return -1;
-	for (int i = 1; i < NAMES_MAX; i++) {
-		record->name = !*wanted ? arena_printf(arena, "job-%d", i)
-			       : i == 1 ? wanted
-					: arena_printf(arena, "%s-%d", wanted, i);
-		record->folder = arena_printf(arena, "%s/%s", folder, record->name);
-		if (mkdir(record->folder, 0700) == 0)
-			return file_lock(arena_printf(arena, "%s/lock", record->folder), lock, err);
-		if (errno != EEXIST)
-			return error_errno(err, "cannot make the folder %s", record->folder);
-	}
-	return error_set(err, ERROR_FAILED,
-			 "there are too many jobs called '%s'; remove old ones from %s", wanted,
-			 folder);
-}
-
 int job_record_write(const struct job_record *record, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
@@ -76,11 +53,13 @@ int job_record_write(const struct job_record *record, struct error *err)
 	cJSON_AddStringToObject(json, "ended", record->ended);
 	cJSON_AddNumberToObject(json, "pid", record->pid);
 	json_add_text(json, "next", record->next);
+	json_add_text(json, "newer", record->newer);
 	json_add_text(json, "id", record->id);
 	json_add_text(json, "scheduler", record->scheduler);
 	names = cJSON_AddArrayToObject(json, "on");
 	for (const char *const *name = record->host_names; name && *name; name++)
 		cJSON_AddItemToArray(names, cJSON_CreateString(*name));
+	json_add_text(json, "sync", record->sync);
 	if (record->is_local)
 		cJSON_AddBoolToObject(json, "local", true);
 	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
@@ -132,9 +111,11 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.ended = record_text(json, "ended", arena),
 		.reason = record_text(json, "reason", arena),
 		.next = record_text(json, "next", arena),
+		.newer = record_text(json, "newer", arena),
 		.id = record_text(json, "id", arena),
 		.scheduler = record_text(json, "scheduler", arena),
 		.host_names = record_names(json, arena),
+		.sync = record_text(json, "sync", arena),
 		.status = json_int(json, "status", 0),
 		.ranks = json_int(json, "ranks", 0),
 		.hosts = json_int(json, "hosts", 0),
@@ -175,8 +156,13 @@ int job_record_read(const struct cluster *cluster, const char *name, struct aren
 		return error_set(err, ERROR_USAGE,
 				 "there is no job '%s' in %s; 'ringup ps' lists the jobs", name,
 				 folder);
-	return read_settled(arena_printf(arena, "%s/%s", folder, name), arena_strdup(arena, name),
-			    arena, record, err);
+	if (read_settled(arena_printf(arena, "%s/%s", folder, name), arena_strdup(arena, name),
+			 arena, record, err) < 0)
+		return -1;
+	if (!job_record_exists(cluster, record->newer, arena))
+		return 0;
+	name = record->newer;
+	return read_settled(arena_printf(arena, "%s/%s", folder, name), name, arena, record, err);
 }
 
 int job_record_read_last(const struct cluster *cluster, const char *name, struct arena *arena,
@@ -188,6 +174,64 @@ int job_record_read_last(const struct cluster *cluster, const char *name, struct
 		if (job_record_read(cluster, record->next, arena, record, err) < 0)
 			return -1;
 	return 0;
+}
+
+/* One that runs keeps its name, unless this process runs it and starts it again. */
+static int record_take_name(const struct cluster *cluster, const char *wanted, struct arena *arena,
+			    struct error *err)
+{
+	struct error ignored = {0};
+	struct job_record last;
+
+	if (!*wanted || job_record_read_last(cluster, wanted, arena, &last, &ignored) < 0 ||
+	    *last.ended || *last.scheduler || last.pid == getpid() || !job_is_alive(&last))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"a job '%s' runs: give this one another name with --name, or end that one with 'ringup stop %s'",
+		last.name, last.name);
+}
+
+/* From now on the name means the job that was given it last. Without this, 'wait' finds the older one. */
+static void record_give_name(const char *folder, const char *wanted, const char *name,
+			     struct arena *arena)
+{
+	struct job_record first;
+	struct error ignored = {0};
+
+	if (read_folder(arena_printf(arena, "%s/%s", folder, wanted), wanted, arena, &first,
+			&ignored) < 0 ||
+	    !*first.ended || first.pid == getpid()) /* that is a job started again */
+		return;
+	first.newer = name;
+	job_record_write(&first, &ignored);
+}
+
+int job_record_create(const struct cluster *cluster, const char *wanted, struct arena *arena,
+		      struct job_record *record, int *lock, struct error *err)
+{
+	const char *folder = jobs_folder(cluster, arena);
+
+	if ((*wanted && check_name(cluster, wanted, err) < 0) ||
+	    private_folder(cluster_state_path(cluster, "", arena), err) < 0 ||
+	    private_folder(folder, err) < 0 || record_take_name(cluster, wanted, arena, err) < 0)
+		return -1;
+	for (int i = 1; i < NAMES_MAX; i++) {
+		record->name = !*wanted ? arena_printf(arena, "job-%d", i)
+			       : i == 1 ? wanted
+					: arena_printf(arena, "%s-%d", wanted, i);
+		record->folder = arena_printf(arena, "%s/%s", folder, record->name);
+		if (mkdir(record->folder, 0700) == 0) {
+			if (*wanted && i > 1)
+				record_give_name(folder, wanted, record->name, arena);
+			return file_lock(arena_printf(arena, "%s/lock", record->folder), lock, err);
+		}
+		if (errno != EEXIST)
+			return error_errno(err, "cannot make the folder %s", record->folder);
+	}
+	return error_set(err, ERROR_FAILED,
+			 "there are too many jobs called '%s'; remove old ones from %s", wanted,
+			 folder);
 }
 
 static int record_order(const void *a, const void *b)

@@ -27,26 +27,28 @@ struct job_record {
 	const char *launcher;
 	const char *started, *ended; /* ISO 8601; "" */
 	const char *reason;
-	const char *next; /* the job that it was started again as; "" */
+	const char *next;  /* the job that it was started again as; "" */
+	const char *newer; /* the last job that was given this name when it was taken; "" */
 	int status, ranks, hosts;
 	int pid;	       /* of the ringup that runs it */
 	const char *id;	       /* its processes have this as RINGUP_JOB_ID; "" until it runs */
 	const char *scheduler; /* that runs the job as its `id`, with or without ringup; "" */
 	const char *const *host_names; /* of the hosts with ranks; empty until it runs */
+	const char *sync;	       /* job_sync_name() of the folder that it runs with; "" */
 	bool is_local;		       /* it uses no host of the cluster */
 };
 
 /*
- * Makes the folder of a new job, and takes its lock until *lock is closed. `wanted` is its name; when a
- * job has it already, the next free one of NAME-2, NAME-3 ... is taken. "" takes job-1, job-2 ...
- * ERROR_USAGE for a name that is wrong, or that a host has. Fills name and folder.
+ * Makes the folder of a new job, and takes its lock until *lock is closed. `wanted` is its name; when an
+ * ended job has it, the next free one of NAME-2, NAME-3 ... is taken, and from then on NAME means that one. "" takes job-1, job-2 ... ERROR_USAGE for a name that is wrong, that a host has, or whose job
+ * runs. Fills name and folder.
  */
 int job_record_create(const struct cluster *cluster, const char *wanted, struct arena *arena,
 		      struct job_record *record, int *lock, struct error *err);
 
 int job_record_write(const struct job_record *record, struct error *err);
 
-/* The record of a job; ERROR_USAGE when there is none of that name. */
+/* The record of a job, or of the newer one that was given its name; ERROR_USAGE when there is none of that name. */
 int job_record_read(const struct cluster *cluster, const char *name, struct arena *arena,
 		    struct job_record *record, struct error *err);
 

@@ -58,6 +58,8 @@ bool job_verdict_fail_rank(struct job_verdict *verdict, int status, int rank, co
 {
 	struct arena *arena = verdict->arena;
 	bool is_echo = verdict_is_echo(verdict, rank);
+	/* a program may also end with 255 or 200 by itself */
+	const char *signal_name = status > 128 ? sigdescr_np(status - 128) : NULL;
 
 	if (verdict->diagnosing)
 		diagnosing_status(verdict->diagnosing, host, rank, status);
@@ -66,10 +68,10 @@ bool job_verdict_fail_rank(struct job_verdict *verdict, int status, int rank, co
 		return false;
 	if (!job_verdict_fail(
 		    verdict, status, rank, host,
-		    status > 128 ? arena_printf(arena, "rank %d on %s was ended by signal %d (%s)",
-						rank, host, status - 128, strsignal(status - 128))
-				 : arena_printf(arena, "rank %d on %s ended with status %d", rank,
-						host, status)))
+		    signal_name ? arena_printf(arena, "rank %d on %s was ended by signal %d (%s)",
+					       rank, host, status - 128, signal_name)
+				: arena_printf(arena, "rank %d on %s ended with status %d", rank,
+					       host, status)))
 		return false;
 	/* its launcher may have killed it, for what another rank's output is about to say */
 	verdict->is_killed = !is_echo && status == 128 + SIGKILL;

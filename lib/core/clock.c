@@ -72,12 +72,22 @@ static void on_signal(int number)
 		_exit(ERROR_INTERRUPTED);
 }
 
+/* A closed terminal interrupts as Ctrl-C does, unless nohup said otherwise. */
+static void interrupt_install(const struct sigaction *action)
+{
+	struct sigaction hangup;
+
+	sigaction(SIGINT, action, NULL);
+	sigaction(SIGTERM, action, NULL);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, action, NULL);
+}
+
 void interrupt_setup(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	const struct sigaction action = {.sa_handler = on_signal};
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	interrupt_install(&action);
 	signal(SIGPIPE, SIG_IGN);
 }
 
@@ -89,10 +99,9 @@ static void on_signal_again(int number)
 
 void interrupt_follow(void)
 {
-	struct sigaction action = {.sa_handler = on_signal_again};
+	const struct sigaction action = {.sa_handler = on_signal_again};
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	interrupt_install(&action);
 }
 
 void interrupt_keep(void (*last)(void))

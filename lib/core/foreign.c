@@ -105,6 +105,43 @@ void foreign_add_plain(struct str *out, const char *text)
 			str_add_char(out, *text++);
 }
 
+/* One character less, but for those before `start`. */
+static void foreign_go_back(struct str *out, size_t start)
+{
+	while (out->length > start && (out->text[--out->length] & 0xc0) == 0x80)
+		;
+	out->text[out->length] = '\0';
+}
+
+void foreign_add_shown(struct str *out, const char *text)
+{
+	size_t start = out->length;
+	bool returned = false; /* what comes now is written over the line */
+
+	if (!strpbrk(text, "\033\r\b")) {
+		str_add(out, text);
+		return;
+	}
+	while (*text) {
+		if (*text == '\033') {
+			text = foreign_skip_escape(text);
+			continue;
+		}
+		if (*text == '\r') {
+			returned = true;
+		} else if (*text == '\b') {
+			if (!returned)
+				foreign_go_back(out, start);
+		} else {
+			while (returned && out->length > start)
+				foreign_go_back(out, start);
+			returned = false;
+			str_add_char(out, *text);
+		}
+		text++;
+	}
+}
+
 static void foreign_print(FILE *out, const char *format, va_list args)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;

@@ -35,6 +35,12 @@ char *foreign_clean_line(char *text);
  */
 void foreign_add_plain(struct str *out, const char *text);
 
+/*
+ * Adds a line of a program as it stands at the end on a terminal: without escape sequences, and without what the
+ * program went back over with backspaces and carriage returns, as progress bars do. Nothing else is cleaned.
+ */
+void foreign_add_shown(struct str *out, const char *text);
+
 /* Prints a command's result on standard output, cleaned. Use it in place of printf. */
 void say(const char *format, ...) _printf_(1, 2);
 /* The same on another stream. */

@@ -55,8 +55,30 @@ job_left_nothing() {
 	[ "$(sort out)" = "[0 node03] 0 b c \"d\"\\e $LAB/here
 [1 node03] 1 b c \"d\"\\e $LAB/here
 [2 node02] 2 b c \"d\"\\e $LAB/here" ]
-	job --name mine -n 1 -- true
+	job --name mine -n 1 -- sh -c 'exit 9'
 	[ -d .ringup/jobs/mine-2 ]
+	# the name is that of the last one
+	run ringup wait mine
+	[ "$status" = 9 ]
+	[[ "$(ringup logs mine 2>&1)" != *"c \"d\""* ]]
+	ringup -q run -d --name mine -n 1 -- "$MARK" 300 3>&- 4>&-
+	job --name mine -n 1 -- true
+	[ "$status" = 2 ]
+	grep -q "a job 'mine-3' runs" err
+	ringup -q stop mine
+	[ "$(ringup ps --json | jq -r '.jobs[] | select(.job == "mine-3").state')" = stopped ]
+}
+
+@test "what programs write over, and statuses that are no signals" {
+	job -n 1 -- python3 -c '
+import sys
+for i in range(1, 4):
+    sys.stdout.write("\b" * 30 + "\r" + f"\x1b[1m{i}/3\x1b[0m \x1b[32m━━\x1b[0m loss")
+print("\nten\b\b\b20")
+sys.exit(-1)'
+	[ "$status" = 255 ]
+	[ "$(cat out)" = $'[0 node01] 3/3 ━━ loss\n[0 node01] 20' ]
+	grep -q 'rank 0 on node01 ended with status 255' err
 }
 
 @test "jobs of the cluster file: run NAME, its keys, and options that count more" {

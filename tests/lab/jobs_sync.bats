@@ -311,3 +311,21 @@ while os.getppid() > 1:
 	[ "$status" = 1 ]
 	[[ $output == *"there is no 'tar' in the image"* ]]
 }
+
+@test "files do not change under a job that runs with them" {
+	job_true
+	ringup -q run -d --name user -n 1 --ppn 1 --sync "$CODE" -- sleep 300 3>&- 4>&-
+	sync_code -- true # nothing changes
+	[ "$status" = 0 ]
+	echo 'print(2)' >"$CODE/train.py"
+	settle
+	sync_code -- true
+	[ "$status" = 2 ]
+	grep -q "the job 'user' runs with what is in" said
+	[ "$(cat "$(at node01)/train.py")" = 'print(1)' ]
+	sync_code -H node02 -n 1 -- true # the job is on another host
+	[ "$status" = 0 ]
+	ringup -q stop user
+	job_true
+	same_everywhere
+}

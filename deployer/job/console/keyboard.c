@@ -62,7 +62,7 @@ static void keyboard_on_end(int number)
 
 void keyboard_set_raw(void)
 {
-	static const int numbers[] = {SIGHUP, SIGQUIT, SIGABRT};
+	static const int numbers[] = {SIGQUIT, SIGABRT};
 	static bool is_watched;
 	struct termios raw;
 

@@ -81,7 +81,7 @@ static void show(struct job_output *output, const struct job_event *event, const
 	else
 		str_add(&output->line, prefix);
 	start = output->line.length;
-	str_add(&output->line, event->text);
+	foreign_add_shown(&output->line, event->text);
 	foreign_clean(output->line.text + start);
 	output->line.length = start + strlen(output->line.text + start);
 	str_add(&output->line, keyboard_is_raw() ? "\r\n" : "\n");
@@ -165,6 +165,7 @@ const char *job_output_tail(const char *folder, int rank, int lines, struct aren
 {
 	char *path = rank < 0 ? arena_printf(arena, "%s/launcher.log", folder)
 			      : arena_printf(arena, "%s/rank-%d.log", folder, rank);
+	_cleanup_(str_release) struct str shown = STR_INIT;
 	char bytes[TAIL_BYTES + 1], *start;
 	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
@@ -184,5 +185,10 @@ const char *job_output_tail(const char *folder, int rank, int lines, struct aren
 	for (start = bytes + got; start > bytes; start--)
 		if (start[-1] == '\n' && --lines == 0)
 			break;
-	return foreign_clean(arena_strdup(arena, start));
+	str_clear(&shown);
+	for (char *line = strsep(&start, "\n"); line; line = strsep(&start, "\n")) {
+		str_add(&shown, shown.length ? "\n" : "");
+		foreign_add_shown(&shown, line);
+	}
+	return foreign_clean(arena_strdup(arena, shown.text));
 }

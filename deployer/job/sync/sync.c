@@ -8,6 +8,7 @@
 #include "core/tarball.h"
 #include "deployer/bringup/claim.h"
 #include "deployer/job/sync/ignore.h"
+#include "deployer/job/sync/shared.h"
 #include "deployer/job/listing.h"
 #include "deployer/bringup/operate.h"
 #include "deployer/remote.h"
@@ -548,8 +549,7 @@ static int sync_lists(const struct sync_state *state, const char ***paths, size_
 static int sync_open_lists(struct sync_state *state, const struct cluster *cluster,
 			   struct error *err)
 {
-	const char *name =
-		*state->sync->target ? state->sync->target : strrchr(state->sync->folder, '/');
+	const char *name = job_sync_name(state->sync);
 	const char *above = cluster_state_path(cluster, "sync", state->arena);
 	char digest[DIGEST_TEXT_BYTES];
 	const char **paths;
@@ -628,6 +628,9 @@ static int sync_all(struct sync_state *state, struct fleet *fleet, struct error 
 	static const struct words none = {0};
 	struct error ignored = {0};
 
+	if (strcmp(state->expected, state->listing.digest) != 0 &&
+	    job_sync_may_change(state->sync, fleet, state->arena, err) < 0)
+		return -1;
 	if (strcmp(state->expected, state->listing.digest) != 0 &&
 	    sync_parcel_for(state, state->expected, &none, &state->first, err) < 0)
 		return -1;

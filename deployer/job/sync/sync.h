@@ -39,7 +39,8 @@ const char *job_sync_target(const struct job_sync *sync, struct member *member);
 
 /*
  * Brings it to every host of the fleet, side by side, and says on stderr what was sent. A worker must
- * be up on each. Fails when a host has not all of it.
+ * be up on each. Fails when a host has not all of it, and when something would change under another job that runs
+ * there with it.
  */
 int job_sync(struct fleet *fleet, const struct job_sync *sync, struct arena *arena,
 	     struct error *err);

@@ -137,12 +137,37 @@ static void test_escapes(void **state)
 	assert_string_equal(out.text, "red text\x01");
 }
 
+/* What a program goes back over is gone; a line that only went back stays. */
+static void test_shown(void **state)
+{
+	static const char *const cases[][2] = {
+		{"plain", "plain"},
+		{"10 %\r20 %\r", "20 %"},
+		{"\b\b\b\r\033[1m1/9\033[0m \xe2\x94\x81", "1/9 \xe2\x94\x81"},
+		{"a\xe2\x94\x81\bb", "ab"},
+		{"\b\bx\b", ""},
+		{"abc\r\b\bd", "d"},
+		{"\r", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		_cleanup_(str_release) struct str out = STR_INIT;
+
+		str_add(&out, "[0] ");
+		foreign_add_shown(&out, cases[i][0]);
+		assert_string_equal(out.text + 4, cases[i][1]);
+		assert_int_equal(out.length, 4 + strlen(cases[i][1]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_plain),   SCRATCH_TEST(test_controls),
-		SCRATCH_TEST(test_no_utf8), SCRATCH_TEST(test_json),
-		SCRATCH_TEST(test_sinks),   cmocka_unit_test(test_escapes),
+		SCRATCH_TEST(test_plain),     SCRATCH_TEST(test_controls),
+		SCRATCH_TEST(test_no_utf8),   SCRATCH_TEST(test_json),
+		SCRATCH_TEST(test_sinks),     cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_shown),
 	};
 
 	return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
