@@ -102,10 +102,45 @@ static const char *const *launcher_started(const char *const *command, const cha
 	return *command ? command : NULL;
 }
 
+/* What the command is called: "python3 -m MODULE", or its program. */
+static const char *launcher_spelling(const char *const *command)
+{
+	const char *slash = strrchr(*command, '/'), *program = slash ? slash + 1 : *command;
+	bool is_module = starts_with(program, "python") && command[1] &&
+			 strcmp(command[1], "-m") == 0 && command[2];
+
+	return is_module ? command[2] : program;
+}
+
+/* Other words for a launcher, of which each rank would start one of its own: they are advised, not understood. */
+static int launcher_check_spelling(const char *const *command, struct error *err)
+{
+	const char *called = launcher_spelling(command);
+
+	for (const struct launcher *const *l = launchers; *l; l++)
+		for (const char *const *other = (*l)->spellings; other && *other; other++) {
+			_cleanup_(str_release) struct str words = STR_INIT;
+
+			if (strcmp(called, *other) != 0)
+				continue;
+			quote_words(&words, (*l)->command
+						    ? (*l)->command
+						    : (const char *const[]){*(*l)->starters, NULL});
+			error_set(err, ERROR_USAGE,
+				  "each rank would start %s again, with ranks of its own", called);
+			return error_advise(err,
+					    "ringup run -- %s ...: ringup gives it hosts and ranks",
+					    words.text);
+		}
+	return 0;
+}
+
 /* The command starts ranks by itself, and each rank would do so. */
 static int launcher_check_command(const struct launcher *chosen, bool is_auto,
 				  const char *const *command, struct error *err)
 {
+	if (launcher_check_spelling(command, err) < 0)
+		return -1;
 	for (const struct launcher *const *l = launchers; *l; l++) {
 		_cleanup_(str_release) struct str line = STR_INIT;
 		const char *ranks, *const *program;

@@ -95,6 +95,8 @@ struct launcher {
 	const char *trains;
 	/* And, before that, where the person's command begins with these words; NULL: there are none. */
 	const char *const *command;
+	/* Other names of what `command` or `starters` start: programs, and modules of Python; NULL: there are none. */
+	const char *const *spellings;
 	/*
 	 * Programs that start ranks as this launcher does, and whose own options cannot be taken over. A command that
 	 * begins with one of them would start them again from each rank, so `auto` and this launcher refuse it.

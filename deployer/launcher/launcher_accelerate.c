@@ -3,6 +3,10 @@
 #include "deployer/launcher/own_words.h"
 #include "deployer/launcher/place.h"
 
+static const char *const accelerate_spellings[] = {"accelerate-launch",
+						   "accelerate.commands.launch",
+						   "accelerate.commands.accelerate_cli", NULL};
+
 static const char *const accelerate_command[] = {"accelerate", "launch", NULL};
 
 static const char *const accelerate_taken[] = {
@@ -119,6 +123,7 @@ const struct launcher launcher_accelerate = {
 	.tasks = accelerate_tasks,
 	.ranks_join = true,
 	.command = accelerate_command,
+	.spellings = accelerate_spellings,
 	.place = PLACE_NODE,
 	.node_words = accelerate_node_words,
 };

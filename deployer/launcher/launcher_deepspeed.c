@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+static const char *const deepspeed_spellings[] = {"deepspeed.launcher.runner", NULL};
+
 static const char *const deepspeed_command[] = {"deepspeed", NULL};
 
 static const char *const deepspeed_taken[] = {"H",
@@ -114,4 +116,5 @@ const struct launcher launcher_deepspeed = {
 	.component = "",
 	.tasks = deepspeed_tasks,
 	.command = deepspeed_command,
+	.spellings = deepspeed_spellings,
 };

@@ -11,6 +11,8 @@ static int horovodrun_tasks(const struct job_plan *plan, const struct job_host *
 	return 0;
 }
 
+static const char *const horovodrun_spellings[] = {"horovod.runner.launch", NULL};
+
 static const char *const horovodrun_starters[] = {"horovodrun", NULL};
 
 const struct launcher launcher_horovodrun = {
@@ -22,6 +24,7 @@ const struct launcher launcher_horovodrun = {
 	.ranks_join = true,
 	.spawns = true,
 	.starters = horovodrun_starters,
+	.spellings = horovodrun_spellings,
 	.place = PLACE_MPI,
 	.node_words = mpirun_node_words,
 };

@@ -4,6 +4,9 @@
 
 #include "core/str.h"
 
+static const char *const torchrun_spellings[] = {"torch.distributed.run",
+						 "torch.distributed.launch", NULL};
+
 static const char *const torchrun_command[] = {"torchrun", NULL};
 
 static const char *const torchrun_taken[] = {"nnodes",
@@ -112,6 +115,7 @@ const struct launcher launcher_torchrun = {
 	.ranks_join = true,
 	.names_hosts = true,
 	.command = torchrun_command,
+	.spellings = torchrun_spellings,
 	.place = PLACE_NODE,
 	.node_words = torchrun_node_words,
 };

@@ -41,6 +41,31 @@ static const char *own_tasks(struct scratch *s, int ranks, int per_host, const c
 	return arena_strdup(&s->arena, text.text);
 }
 
+/* Other spellings, of which each rank would start a world of its own. */
+static void test_spellings(void **state)
+{
+	const char *const *const commands[] = {
+		WORDS("python3", "-m", "torch.distributed.run", "--nproc_per_node", "2", "t.py"),
+		WORDS("/opt/venv/bin/python3.11", "-m", "torch.distributed.launch", "t.py"),
+		WORDS("accelerate-launch", "t.py"),
+	};
+	static const char *const advice[] = {"ringup run -- torchrun ...",
+					     "ringup run -- torchrun ...",
+					     "ringup run -- accelerate launch ..."};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		const struct launcher_wish wish = {.command = commands[i]};
+		const struct launcher *launcher;
+		struct error err = {0};
+
+		assert_int_equal(launcher_find_for_job("auto", &wish, &launcher, &err), -1);
+		assert_int_equal(err.kind, ERROR_USAGE);
+		assert_has(err.text, "each rank would start ");
+		assert_has(err.text, advice[i]);
+	}
+}
+
 static void test_torchrun(void **state)
 {
 	const char *text =
@@ -138,9 +163,8 @@ static void test_options(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		FLEET_TEST(test_torchrun),
-		FLEET_TEST(test_accelerate),
-		FLEET_TEST(test_deepspeed),
+		FLEET_TEST(test_spellings),	FLEET_TEST(test_torchrun),
+		FLEET_TEST(test_accelerate),	FLEET_TEST(test_deepspeed),
 		cmocka_unit_test(test_options),
 	};
 
