@@ -252,11 +252,15 @@ bool needs_admit(const struct needs *needs, const char *version)
 int requirement_parse(const char *text, struct arena *arena, struct requirement *req,
 		      struct error *err)
 {
-	size_t name_length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+	size_t name_length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					  "0123456789_-");
 	const char *rest = text + name_length + strspn(text + name_length, " ");
+	char *name = arena_strndup(arena, text, name_length);
 
-	*req = (struct requirement){.text = arena_strdup(arena, text),
-				    .name = arena_strndup(arena, text, name_length)};
+	/* capitals make no other name: PEP 503 */
+	for (char *c = name; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	*req = (struct requirement){.text = arena_strdup(arena, text), .name = name};
 	if (name_length)
 		rest = parse_clauses(rest, ", ", arena, req);
 	if (!name_length || *rest)

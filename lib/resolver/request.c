@@ -86,12 +86,67 @@ static const char **names_of(const struct model *model, enum component component
 	return names;
 }
 
+/* How many characters two names have in common from the begin, but for case and all but letters and digits. */
+static size_t common_begin(const char *a, const char *b)
+{
+	size_t count = 0;
+
+	for (;; a++, b++) {
+		while (*a && !isalnum((unsigned char)*a))
+			a++;
+		while (*b && !isalnum((unsigned char)*b))
+			b++;
+		if (!*a || tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return count;
+		count++;
+	}
+}
+
+/* The GPU whose name begins as this one does, or one that is written much alike; NULL: there is none. */
+static const char *nearest_gpu(const struct model *model, const char *product)
+{
+	const char **names = names_of(model, COMPONENT_GPU), *best = NULL, *alike;
+	size_t most = 2; /* "T4" begins many names */
+
+	for (const char **name = names; *name; name++)
+		if (common_begin(*name, product) > most) {
+			most = common_begin(*name, product);
+			best = *name;
+		}
+	alike = nearest_word(product, names);
+	return best ? best : alike && common_begin(alike, product) ? alike : NULL;
+}
+
+/* "8xH100" or "H100x8": the name in it; NULL: it is neither. */
+static const char *without_count(const char *product, struct arena *arena)
+{
+	size_t digits = strspn(product, "0123456789"), length = strlen(product), end = length;
+
+	if (digits && (product[digits] == 'x' || product[digits] == 'X') && product[digits + 1])
+		return product + digits + 1;
+	while (end && isdigit((unsigned char)product[end - 1]))
+		end--;
+	return end > 1 && end < length && (product[end - 1] == 'x' || product[end - 1] == 'X')
+		       ? arena_strndup(arena, product, end - 1)
+		       : NULL;
+}
+
 static int refuse_gpu(const struct model *model, const struct unit *unit, struct error *err)
 {
-	const char *near = nearest_word(unit->product, names_of(model, COMPONENT_GPU));
+	static const char *const others[] = {"MI1", "MI2", "MI3", "Instinct", "Radeon", "Gaudi"};
+	const char *near = nearest_gpu(model, unit->product);
+	const char *name = without_count(unit->product, model->arena);
+	const struct value *twin;
 
 	error_set(err, ERROR_USAGE, "'%s': the catalog knows no GPU '%s'", unit->text,
 		  unit->product);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (starts_with(unit->product, others[i]))
+			return error_advise(err,
+					    "stacks are for CUDA, and this is no GPU of NVIDIA's");
+	if (name && gpu_find(model, name, &twin))
+		return error_advise(err, "write gpu==%s: the number of GPUs makes no other stack",
+				    name);
 	return error_advise(
 		err,
 		near ? "the nearest it knows is '%s'; 'ringup matrix gpu' lists all, and sm_NN names a compute capability"
@@ -99,14 +154,21 @@ static int refuse_gpu(const struct model *model, const struct unit *unit, struct
 		near ? near : "");
 }
 
-/* "sm_70", "sm_120" as compute capabilities: the last digit is the minor number. */
+/* "sm_70", "sm120", "compute_90" and "9.0" as compute capabilities: the last digit is the minor number. */
 static const char *capability(const char *product, struct arena *arena)
 {
-	const char *digits = product + strlen("sm_");
-	size_t length = strlen(digits);
+	static const char *const begins[] = {"sm_", "sm", "compute_"};
+	const char *digits = product;
+	size_t length, whole = strspn(product, "0123456789");
 
-	if (!starts_with(product, "sm_") || length < 2 || length > 4 ||
-	    strspn(digits, "0123456789") != length)
+	if (whole && whole <= 2 && product[whole] == '.' &&
+	    isdigit((unsigned char)product[whole + 1]) && !product[whole + 2])
+		return product;
+	for (size_t i = 0; i < ARRAY_LEN(begins) && digits == product; i++)
+		if (starts_with(product, begins[i]))
+			digits = product + strlen(begins[i]);
+	length = strlen(digits);
+	if (digits == product || length < 2 || length > 4 || strspn(digits, "0123456789") != length)
 		return NULL;
 	return arena_printf(arena, "%.*s.%s", (int)length - 1, digits, digits + length - 1);
 }
