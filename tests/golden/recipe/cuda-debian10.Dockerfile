@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 11.8.0 - the only one that 'cuda==11.8.0' admits; cuDNN 9.1.0.70 (built for CUDA 11) needs CUDA >=11,<12; NCCL 2.16.5-1 (built for CUDA 11.8) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0;aws-deep-learning-containers]
-# cudnn 9.1.0.70 - the newest that works; its builds for CUDA 11; the CUDA 11 build beside that of CUDA 12; PyTorch 2.4 to 2.6 pin this version for cu118 [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0]
+# cuda 11.8.0 - the only one that 'cuda==11.8.0' admits; cuDNN 9.1.0.70 (built for CUDA 11) needs CUDA >=11,<12; NCCL 2.16.5-1 (built for CUDA 11.8) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0;onnxruntime-24189;aws-deep-learning-containers]
+# cudnn 9.1.0.70 - the newest that works; its builds for CUDA 11; the CUDA 11 build beside that of CUDA 12; PyTorch 2.4 to 2.6 pin this version for cu118 [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0;onnxruntime-24189]
 # nccl 2.16.5-1 - the newest that works; its builds for CUDA 11.8 [aws-deep-learning-containers]
 # os debian10 - the only one that 'os==debian10' admits; Debian 10 buster; extended support: LTS 2024-06 [cuda-repo-management-1;common-knowledge]
 # glibc 2.28 - the newest that works; for debian10; comes with the OS [common-knowledge]

@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 8.6.0.163 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.15.5-1 (built for CUDA 10.2) needs CUDA ==10.2.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
-# cudnn 8.6.0.163 - the newest that works; its builds for CUDA 10.2; first image 2022-10-05 [nvidia-container-images;common-knowledge]
+# cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 8.6.0.163 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.15.5-1 (built for CUDA 10.2) needs CUDA ==10.2.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;onnxruntime-24189]
+# cudnn 8.6.0.163 - the newest that works; its builds for CUDA 10.2; first image 2022-10-05 [nvidia-container-images;common-knowledge;onnxruntime-24189]
 # nccl 2.15.5-1 - the newest that works; its builds for CUDA 10.2; first image 2022-10-25 [nvidia-container-images]
 # os ubi7 - the only one that 'os==ubi7' admits; Red Hat UBI 7; its packages are those of RHEL 7 that UBI may give [cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.17 - the newest that works; for ubi7; comes with the OS [common-knowledge]

@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 11.2.2 - the only one that 'cuda==11.2.2' admits; cuDNN 8.1.1.33 (built for CUDA 11.2) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.2) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images]
-# cudnn 8.1.1.33 - the newest that 'cudnn==8.1.1.33' admits; its builds for CUDA 11.2; first image 2021-03-08 [nvidia-container-images;common-knowledge]
+# cuda 11.2.2 - the only one that 'cuda==11.2.2' admits; cuDNN 8.1.1.33 (built for CUDA 11.2) needs CUDA >=11,<12; NCCL 2.8.4-1 (built for CUDA 11.2) needs CUDA >=11,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;nvidia-tensorflow-116]
+# cudnn 8.1.1.33 - the newest that 'cudnn==8.1.1.33' admits; its builds for CUDA 11.2; first image 2021-03-08 [nvidia-container-images;common-knowledge;nvidia-tensorflow-116]
 # nccl 2.8.4-1 - the newest that 'nccl==2.8.4-1' admits; its builds for CUDA 11.2; first image 2021-02-12 [nvidia-container-images]
 # os ubuntu20.04 - the only one that 'os==ubuntu20.04' admits; Ubuntu 20.04 focal; extended support: ESM 2030; few packages in the machine-learning repository [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.31 - the newest that works; for ubuntu20.04; comes with the OS [common-knowledge]

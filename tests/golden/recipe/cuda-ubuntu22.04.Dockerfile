@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 12.2.2 - the only one that 'cuda==12.2.2' admits; cuDNN 8.9.7.29 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.19.3-1 (built for CUDA 12.2) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;spack-cudnn;nvidia-container-images]
-# cudnn 8.9.7.29 - the newest that 'cudnn==8.9.7.29' admits; its builds for CUDA 12; NVIDIA's archive [spack-cudnn;common-knowledge]
+# cuda 12.2.2 - the only one that 'cuda==12.2.2' admits; cuDNN 8.9.7.29 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.19.3-1 (built for CUDA 12.2) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;spack-cudnn;onnxruntime-24189;nvidia-container-images]
+# cudnn 8.9.7.29 - the newest that 'cudnn==8.9.7.29' admits; its builds for CUDA 12; NVIDIA's archive [spack-cudnn;common-knowledge;onnxruntime-24189]
 # nccl 2.19.3-1 - the best of several that 'nccl==2.19.3-1' admits; its builds for CUDA 12.2; first image 2023-11-08 [nvidia-container-images]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.35 - the newest that works; for ubuntu22.04; comes with the OS [common-knowledge]

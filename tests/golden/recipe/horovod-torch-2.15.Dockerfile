@@ -4,15 +4,15 @@
 #
 # torch 2.15.0 - the only one that 'torch==2.15.0' admits; Horovod 0.28.1 needs torch >=1.5.0; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are those of 2.14.0 [pypi;public-pins;horovod-tags]
 # horovod 0.28.1 - the only one that 'horovod==0.28.1' admits; TensorFlow from 2.10 needs g++ 8 or newer (C++17); HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
-# cuda 13.2.1 - the newest that works; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pypi;public-pins;nccl-tags;spack-nccl]
+# cuda 13.2.2 - the newest that works; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi;public-pins;nccl-tags;spack-nccl]
 # cudnn 9.26.0.51 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;public-pins]
 # nccl 2.29.7-1 - the newest that works; Horovod 0.28.1 needs NCCL >=2.0; its builds for CUDA >=12;<14; the CUDA range is Spack's rule [nccl-tags;spack-nccl;horovod-tags;pypi]
 # os debian12 - the only one that 'os==debian12' admits; Debian 12 bookworm; long-term support to 2028-06 [debian-bookworm;debian-releases;cuda-repo-management-1;common-knowledge]
 # glibc 2.36 - the newest that works; for debian12; torch 2.15.0 needs glibc >=2.28; comes with the base root filesystem [debian-bookworm;pypi;public-pins]
-# gcc 12.2.0 - the newest that works; for debian12; Horovod 0.28.1 needs gcc >=5; CUDA 13.2.1 needs gcc >=6,<16; compiles the worker in the build stage [debian-bookworm;horovod-tags;pypi;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# gcc 12.2.0 - the newest that works; for debian12; Horovod 0.28.1 needs gcc >=5; CUDA 13.2.2 needs gcc >=6,<16; compiles the worker in the build stage [debian-bookworm;horovod-tags;pypi]
 # python 3.11.2 - the newest that works; for debian12; torch 2.15.0 needs Python >=3.11,<3.16; Horovod 0.28.1 needs Python >=3.6; Debian's own interpreter [debian-bookworm;pypi;public-pins;horovod-tags]
 # openmpi 4.1.8 - the newest that works; Horovod 0.28.1 needs Open MPI >=1.10,<5; what Horovod 0.28.1 was tested with; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.2.1; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.2.2; any newer one does too [pypi]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/debian:12 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
@@ -34,7 +34,7 @@ RUN step apt-get install -y --no-install-recommends \
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-13-2=13.2.1-1 \
+      cuda-libraries-13-2=13.2.2-1 \
       cuda-compat-13-2
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.2 /usr/local/cuda; \
@@ -58,7 +58,7 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-13-2=13.2.1-1
+      cuda-toolkit-13-2=13.2.2-1
 # Open MPI 4.1.8 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -208,7 +208,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.15.0" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="13.2.1" \
+      org.ringup.stack.torch="2.15.0" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="13.2.2" \
       org.ringup.stack.cudnn="9.26.0.51" org.ringup.stack.nccl="2.29.7-1" org.ringup.stack.os="debian12" \
       org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
       org.ringup.stack.openmpi="4.1.8" org.ringup.stack.driver="580.65.06"

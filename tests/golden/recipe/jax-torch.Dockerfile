@@ -4,15 +4,15 @@
 #
 # torch 2.12.1 - the newest that 'torch==2.12.1' admits; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # jax 0.10.2 - the newest that 'jax==0.10.2' admits; the newest cuDNN and NCCL of its day; compute capabilities as the build file of 2025 has them [pypi;jax-bazelrc;jax-installation]
-# cuda 13.0.3 - the newest that works; the wheel of torch 2.12.1 brings it; nothing of it is installed beside; torch 2.12.1 needs CUDA >=13.0,<14; what torch 2.12.1 was tested with; JAX 0.10.2 needs CUDA >=13.0,<14; what JAX 0.10.2 was tested with; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation;immich-23110;spack-cudnn;nvidia-container-images]
+# cuda 13.0.2 - the newest that works; the wheel of torch 2.12.1 brings it; nothing of it is installed beside; torch 2.12.1 needs CUDA >=13.0,<14; what torch 2.12.1 was tested with; JAX 0.10.2 needs CUDA >=13.0,<14; what JAX 0.10.2 was tested with; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation;immich-23110;spack-cudnn;nvidia-container-images]
 # cudnn 9.20.0.48 - the wheel of torch 2.12.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # nccl 2.29.7 - the wheel of torch 2.12.1 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; torch 2.12.1 needs glibc >=2.28; JAX 0.10.2 needs glibc >=2.27; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation]
-# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.0.3 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility]
+# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.0.2 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.12 - the newest that works; for ubuntu24.04; torch 2.12.1 needs Python >=3.10,<3.15; JAX 0.10.2 needs Python >=3.11,<3.15; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;jax-bazelrc;jax-installation]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:24.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
@@ -99,7 +99,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.12.1" org.ringup.stack.jax="0.10.2" org.ringup.stack.cuda="13.0.3" \
+      org.ringup.stack.torch="2.12.1" org.ringup.stack.jax="0.10.2" org.ringup.stack.cuda="13.0.2" \
       org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" org.ringup.stack.os="ubuntu24.04" \
       org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" \
       org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"

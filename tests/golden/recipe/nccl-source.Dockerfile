@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 11.8.0 - the only one that 'cuda==11.8.0' admits; cuDNN 9.1.0.70 (built for CUDA 11) needs CUDA >=11,<12; NCCL 2.13.4-1 needs CUDA >=10,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0;nccl-tags;spack-nccl]
-# cudnn 9.1.0.70 - the newest that works; its builds for CUDA 11; the CUDA 11 build beside that of CUDA 12; PyTorch 2.4 to 2.6 pin this version for cu118 [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0]
+# cuda 11.8.0 - the only one that 'cuda==11.8.0' admits; cuDNN 9.1.0.70 (built for CUDA 11) needs CUDA >=11,<12; NCCL 2.13.4-1 needs CUDA >=10,<12 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;nvidia-container-images;cudnn-support-matrix-9.0;onnxruntime-24189;nccl-tags;spack-nccl]
+# cudnn 9.1.0.70 - the newest that works; its builds for CUDA 11; the CUDA 11 build beside that of CUDA 12; PyTorch 2.4 to 2.6 pin this version for cu118 [nvidia-container-images;common-knowledge;cudnn-support-matrix-9.0;onnxruntime-24189]
 # nccl 2.13.4-1 - the best of several that 'nccl==2.13.4-1' admits; its builds for CUDA >=10;<12; the CUDA range is Spack's rule [nccl-tags;spack-nccl]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.35 - the newest that works; for ubuntu22.04; comes with the OS [common-knowledge]

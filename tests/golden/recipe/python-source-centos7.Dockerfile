@@ -2,8 +2,8 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 8.6.0.163 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.15.5-1 (built for CUDA 10.2) needs CUDA ==10.2.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
-# cudnn 8.6.0.163 - the newest that works; its builds for CUDA 10.2; first image 2022-10-05 [nvidia-container-images;common-knowledge]
+# cuda 10.2.89 - the only one that 'cuda==10.2.89' admits; cuDNN 8.6.0.163 (built for CUDA 10.2) needs CUDA ==10.2.*; NCCL 2.15.5-1 (built for CUDA 10.2) needs CUDA ==10.2.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;onnxruntime-24189]
+# cudnn 8.6.0.163 - the newest that works; its builds for CUDA 10.2; first image 2022-10-05 [nvidia-container-images;common-knowledge;onnxruntime-24189]
 # nccl 2.15.5-1 - the newest that works; its builds for CUDA 10.2; first image 2022-10-25 [nvidia-container-images]
 # os centos7 - the only one that 'os==centos7' admits; CentOS 7; SCLo and EPEL: vault.centos.org and archives.fedoraproject.org [nvidia-container-images;cuda-repo-management-1;nvidia-container-toolkit-574;docker-images-277;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
 # glibc 2.17 - the newest that works; for centos7; comes with the OS [cuda-10.1-installation-guide]

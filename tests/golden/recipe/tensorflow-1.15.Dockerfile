@@ -2,15 +2,15 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# tensorflow 1.15.5 - the only one that 'tensorflow==1.15.5' admits; Horovod 0.19.5 needs TensorFlow >=1.1.0; system CUDA/cuDNN needed on LD_LIBRARY_PATH; the facts of 1.15.0; Python from the wheels on PyPI [tensorflow-install-source;common-knowledge;pypi;horovod-tags]
+# tensorflow 1.15.5 - the only one that 'tensorflow==1.15.5' admits; Horovod 0.19.5 needs TensorFlow >=1.1.0; system CUDA/cuDNN needed on LD_LIBRARY_PATH; the facts of 1.15.0; Python from the wheels on PyPI; compiled with cuDNN 7.6.0 though the table says 7.4 [tensorflow-install-source;common-knowledge;pypi;tensorflow-35376;horovod-tags]
 # horovod 0.19.5 - the only one that 'horovod==0.19.5' admits; g++ of 4.9 or newer for torch; its ABI must be the TensorFlow wheel's; CMake only for Gloo; NCCL: torch wants >=2.2 on RoCE/IB; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
-# cuda 10.0.130 - the newest that works; TensorFlow 1.15.5 needs CUDA ==10.0.*; what TensorFlow 1.15.5 was tested with; cuDNN 7.4.2.24 (built for CUDA 10.0) needs CUDA ==10.0.*; NCCL 2.6.4-1 (built for CUDA 10.0) needs CUDA ==10.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;tensorflow-install-source;pypi]
-# cudnn 7.4.2.24 - the newest that works; TensorFlow 1.15.5 needs cuDNN >=7.4,<8; what TensorFlow 1.15.5 was tested with; its builds for CUDA 10.0; first image 2019-01-30 [nvidia-container-images;common-knowledge;tensorflow-install-source;pypi]
+# cuda 10.0.130 - the newest that works; TensorFlow 1.15.5 needs CUDA ==10.0.*; what TensorFlow 1.15.5 was tested with; cuDNN 7.6.5.32 (built for CUDA 10.0) needs CUDA ==10.0.*; NCCL 2.6.4-1 (built for CUDA 10.0) needs CUDA ==10.0.* [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge;tensorflow-install-source;pypi;tensorflow-35376]
+# cudnn 7.6.5.32 - the newest that works; TensorFlow 1.15.5 needs cuDNN >=7.4,<8; what TensorFlow 1.15.5 was tested with; its builds for CUDA 10.0; first image 2019-11-26 [nvidia-container-images;common-knowledge;tensorflow-install-source;pypi;tensorflow-35376]
 # nccl 2.6.4-1 - the newest that works; Horovod 0.19.5 needs NCCL >=2.0; its builds for CUDA 10.0; first image 2020-09-09 [nvidia-container-images;horovod-tags;pypi]
 # os ubuntu18.04 - the only one that 'os==ubuntu18.04' admits; Ubuntu 18.04 bionic; extended support: ESM 2028 [nvidia-container-images;cuda-repo-management-1;cuda-repo-management-4;data-safe-haven-1193;common-knowledge]
-# glibc 2.27 - the newest that works; for ubuntu18.04; TensorFlow 1.15.5 needs glibc >=2.12; comes with the OS [cuda-10.1-installation-guide;tensorflow-install-source;common-knowledge;pypi]
+# glibc 2.27 - the newest that works; for ubuntu18.04; TensorFlow 1.15.5 needs glibc >=2.12; comes with the OS [cuda-10.1-installation-guide;tensorflow-install-source;common-knowledge;pypi;tensorflow-35376]
 # gcc 7.5.0 - the newest that works; for ubuntu18.04; Horovod 0.19.5 needs gcc >=4.8.5; CUDA 10.0.130 needs gcc >=4.4.7,<8; the OS's own [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images]
-# python 3.6 - the newest that works; for ubuntu18.04; TensorFlow 1.15.5 needs Python >=3.6,<3.8; Horovod 0.19.5 needs Python ==2.7.* or >=3.4; what Horovod 0.19.5 was tested with; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;horovod-tags]
+# python 3.6 - the newest that works; for ubuntu18.04; TensorFlow 1.15.5 needs Python >=3.6,<3.8; Horovod 0.19.5 needs Python ==2.7.* or >=3.4; what Horovod 0.19.5 was tested with; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;tensorflow-35376;horovod-tags]
 # openmpi 4.0.3 - the only one that 'openmpi==4.0.3' admits; Horovod 0.19.5 needs Open MPI >=1.10,<5; what Horovod 0.19.5 was tested with; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [easybuild;spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
 # driver 410.48 - the oldest known driver that runs CUDA 10.0.130; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;cuda-10.1-installation-guide;nvidia-container-images;common-knowledge]
 # ---- the stack: what the build and the image both need
@@ -31,7 +31,7 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-10-0=10.0.130-1 libcudnn7=7.4.2.24-1+cuda10.0 libnccl2=2.6.4-1+cuda10.0 \
+      cuda-libraries-10-0=10.0.130-1 libcudnn7=7.6.5.32-1+cuda10.0 libnccl2=2.6.4-1+cuda10.0 \
       cuda-compat-10-0
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.0 /usr/local/cuda; \
@@ -61,7 +61,7 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-0=10.0.130-1 libcudnn7-dev=7.4.2.24-1+cuda10.0 libnccl-dev=2.6.4-1+cuda10.0
+      cuda-toolkit-10-0=10.0.130-1 libcudnn7-dev=7.6.5.32-1+cuda10.0 libnccl-dev=2.6.4-1+cuda10.0
 # Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -189,7 +189,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "7.4.2.24".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.7").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "7.6.5.32".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.7").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.6.4-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.0.3; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("1.15.5".split("+")[0])'; \
@@ -197,7 +197,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.tensorflow="1.15.5" org.ringup.stack.horovod="0.19.5" org.ringup.stack.cuda="10.0.130" \
-      org.ringup.stack.cudnn="7.4.2.24" org.ringup.stack.nccl="2.6.4-1" org.ringup.stack.os="ubuntu18.04" \
+      org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.6.4-1" org.ringup.stack.os="ubuntu18.04" \
       org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" \
       org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="410.48"
 CMD ["/usr/local/bin/ringup-entry"]

