@@ -23,6 +23,7 @@
 #include "deployer/job/sync/shared.h"
 #include "deployer/launcher/launcher.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -468,6 +469,7 @@ static int job_start_leased(struct job *job, const char *const *command, struct 
 					  .pid = getpid(),
 					  .is_local = job->options->local};
 	interrupt_keep(keyboard_restore);
+	signal(SIGTSTP, SIG_IGN); /* Ctrl-Z: the hosts end a job that nobody watches */
 	/* (a job that starts again is one that whoever holds the cluster waits for) */
 	if ((!job->options->local && !job->before.name &&
 	     stage_hold_for_job(s, &cluster, err) < 0) ||

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 #define STOP_USEC 12000000 /* for all supervisors to end their part */
 #define TROUBLE_BYTES_MAX 600
@@ -354,11 +355,25 @@ static void run_check_ready(struct job_run *run, uint64_t now)
 		run_go(run);
 }
 
+/* Whether this process was stopped, or the whole machine: the clock goes on meanwhile. */
+static void run_note_sleep(struct job_run *run)
+{
+	struct timespec time;
+	uint64_t now;
+
+	clock_gettime(CLOCK_BOOTTIME, &time);
+	now = (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
+	if (run->looked_usec && now - run->looked_usec > LOST_USEC)
+		run->slept_s = (int)((now - run->looked_usec) / 1000000);
+	run->looked_usec = now;
+}
+
 /* One look at everything. */
 static void run_look(struct job_run *run)
 {
 	uint64_t now = clock_usec();
 
+	run_note_sleep(run);
 	run_check_person(run, now);
 	if (job_verdict_is_settled(&run->verdict, now))
 		run->is_over = true;
@@ -399,6 +414,7 @@ static void run_control(void *arg)
 		if (!run->is_over)
 			supervisors_wait(run->supervisors, WAKE_MSEC);
 	}
+	run_note_sleep(run); /* the job may be over because of it */
 	job_verdict_close(&run->verdict);
 	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
@@ -430,6 +446,11 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	supervisors_run(run.supervisors, run_control, &run);
 	job_input_close(run.input);
 	job_output_close(output);
+	if (run.slept_s && result->status && !result->is_interrupted)
+		result->reason = arena_printf(
+			arena,
+			"ringup itself was stopped for %d s, and hosts end a job that nobody watches (--detach watches by itself): %s",
+			run.slept_s, result->reason);
 	job_verdict_explain(&run.verdict, fleet, run.task_host);
 	for (size_t i = 0; i < fleet->count; i++)
 		if (supervisor_left(run.supervisors, i))

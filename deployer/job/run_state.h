@@ -43,6 +43,8 @@ struct job_run {
 	const struct job_host *task_host; /* of the first task that failed */
 	uint64_t task_usec;		  /* when it failed, or when the work was done; 0 */
 	uint64_t begin_usec, beat_usec;
+	uint64_t looked_usec; /* the last look at everything */
+	int slept_s;	      /* ringup itself was stopped for so long, as a laptop's lid does */
 	uint64_t said_usec;   /* when a rank's last line came, or all began */
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
 	size_t stacked;	      /* hosts that have answered */

@@ -259,6 +259,24 @@ started() {
 	[ "$(awk '{print $2}' table | xargs)" = "stopped stopped lost" ]
 }
 
+@test "a ringup that was stopped says so; Ctrl-Z does not stop it" {
+	local pid
+	ringup run --name slept -n 2 --ppn 1 -- "$MARK" 300 >out 2>err 3>&- 4>&- &
+	pid=$!
+	timeout 20 sh -c 'until grep -q "2 ranks on 2 hosts" err; do sleep 0.1; done'
+	kill -TSTP "$pid"
+	sleep 1
+	[[ "$(ps -o state= -p "$pid")" != T* ]]
+	kill -STOP "$pid"
+	sleep 13
+	kill -CONT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" -ne 0 ]
+	grep -Eq 'ringup itself was stopped for 1[0-9] s, and hosts end a job that nobody watches' err
+	job_left_nothing
+}
+
 @test "a host that is lost: the others end, and the error names it" {
 	start out err run -- sh -c "echo up; exec $MARK 1000"
 	pid=$!

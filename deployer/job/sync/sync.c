@@ -545,21 +545,30 @@ static int sync_lists(const struct sync_state *state, const char ***paths, size_
 	return 0;
 }
 
-/* Opens the folder of the lists for this target, and looks what the hosts should have. */
+/* Opens the folder of the lists for this target. */
 static int sync_open_lists(struct sync_state *state, const struct cluster *cluster,
 			   struct error *err)
 {
 	const char *name = job_sync_name(state->sync);
 	const char *above = cluster_state_path(cluster, "sync", state->arena);
 	char digest[DIGEST_TEXT_BYTES];
-	const char **paths;
-	size_t count;
 
 	digest_of(name, strlen(name), digest);
 	state->lists = arena_printf(state->arena, "%s/%.16s", above, digest + DIGEST_PREFIX_BYTES);
-	if (private_folder(cluster_state_path(cluster, "", state->arena), err) < 0 ||
-	    private_folder(above, err) < 0 || private_folder(state->lists, err) < 0 ||
-	    sync_lists(state, &paths, &count, err) < 0)
+	return private_folder(cluster_state_path(cluster, "", state->arena), err) < 0 ||
+			       private_folder(above, err) < 0 ||
+			       private_folder(state->lists, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/* Looks what the hosts should have. Under the lock of the lists. */
+static int sync_expect(struct sync_state *state, struct error *err)
+{
+	const char **paths;
+	size_t count;
+
+	if (sync_lists(state, &paths, &count, err) < 0)
 		return -1;
 	state->expected = NOTHING_THERE;
 	if (count) {
@@ -654,7 +663,8 @@ int job_sync(struct fleet *fleet, const struct job_sync *sync, struct arena *are
 	if (sync_open_lists(&state, fleet->cluster, err) < 0)
 		return -1;
 	lock = folder_lock(state.lists); /* two runs at once: one after the other */
-	if (interrupt_check(err) < 0 || listing_scan(sync->folder, arena, &state.listing, err) < 0)
+	if (interrupt_check(err) < 0 || sync_expect(&state, err) < 0 ||
+	    listing_scan(sync->folder, arena, &state.listing, err) < 0)
 		return -1;
 	rc = sync_all(&state, fleet, err);
 	for (struct sync_parcel *p = state.parcels; p; p = p->next)

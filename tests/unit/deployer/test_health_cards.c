@@ -207,9 +207,8 @@ static void judge_fleet(struct scratch *s, size_t models, const char *says)
  * number is felt here. */
 static void test_large_fleet(void **state)
 {
-	judge_fleet(
-		*state, 1,
-		"node: each of its 8 model0 is slow: 800 TFLOP/s of f32, 79 % of the 101");
+	judge_fleet(*state, 1,
+		    "node: each of its 8 model0 is slow: 800 TFLOP/s of f32, 79 % of the 101");
 	judge_fleet(*state, HOSTS * CARDS, "");
 }
 
