@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "deployer/container/gpus.h"
 #include "deployer/bringup/claim.h"
 #include "deployer/records/history.h"
 #include "deployer/bringup/mesh.h"
@@ -47,6 +48,8 @@ static int restart_all(struct stages *s, struct error *err)
 
 	if (stage_built_plan(s, &plan, err) < 0)
 		return -1;
+	fleet_check_gpus(&s->fleet,
+			 plan ? plan->accelerator : "cpu"); /* before anything is stopped */
 	fleet_each(&s->fleet, restart_one, NULL);
 	if (fleet_active(&s->fleet))
 		fleet_verify(&s->fleet, plan ? plan->accelerator : "cpu");

@@ -25,12 +25,25 @@ static void *rows_place(const struct yaml_row *row, void *values)
 
 /* --- one value ------------------------------------------------------------------------------ */
 
+static bool yaml_are_texts(const struct yaml *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i]->kind != YAML_TEXT)
+			return false;
+	return true;
+}
+
 static int store_text(const struct yaml_row *row, const struct yaml *node, const char **place,
 		      struct error *err)
 {
 	_cleanup_(str_release) struct str all = STR_INIT;
-	const char *near;
 
+	if (node->kind == YAML_LIST && node->count && yaml_are_texts(node)) {
+		for (size_t i = 0; i < node->count; i++)
+			str_addf(&all, "%s%s", i ? "," : "", node->items[i]->text);
+		return yaml_error(node, err, "'%s' must be a word: write \"%s\"", row->key,
+				  all.text);
+	}
 	if (node->kind != YAML_TEXT)
 		return yaml_error(node, err, "'%s' must be a word", row->key);
 	*place = node->text;
@@ -39,10 +52,7 @@ static int store_text(const struct yaml_row *row, const struct yaml *node, const
 	for (const char *const *choice = row->choices; *choice; choice++)
 		if (strcmp(*choice, node->text) == 0)
 			return 0;
-	near = nearest_word(node->text, row->choices);
-	if (near)
-		return yaml_error(node, err, "'%s' cannot be '%s'; did you mean '%s'", row->key,
-				  node->text, near);
+	/* no guess: of 'gpu' the nearest is 'cpu', where 'cuda' is meant */
 	for (const char *const *choice = row->choices; *choice; choice++)
 		str_addf(&all, "%s%s", all.length ? ", " : "", *choice);
 	return yaml_error(node, err, "'%s' cannot be '%s'; it can be %s", row->key, node->text,

@@ -5,6 +5,7 @@
 #include "core/str.h"
 #include "plan/arch.h"
 #include "plan/cluster_rows.h"
+#include "plan/container_check.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -456,7 +457,8 @@ static const struct yaml_row container_rows[] = {
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(capabilities),
 	 .value = "[compute, utility]",
-	 .help = "NVIDIA driver capabilities that come with the GPUs"},
+	 .help = "NVIDIA driver capabilities that come with the GPUs",
+	 .check = container_check_capabilities},
 	{.key = "network",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(network),
@@ -490,12 +492,14 @@ static const struct yaml_row container_rows[] = {
 	 .kind = YAML_ROW_WORDS,
 	 .offset = AT(volumes),
 	 .value = "[]",
-	 .help = "volumes as docker run --volume takes them"},
+	 .help = "volumes as docker run --volume takes them",
+	 .check = container_check_volumes},
 	{.key = "env",
 	 .kind = YAML_ROW_PAIRS,
 	 .offset = AT(env),
 	 .value = "{}",
-	 .help = "environment of all that runs in the container"},
+	 .help = "environment of all that runs in the container",
+	 .check = container_check_env},
 	{.key = "privileged",
 	 .kind = YAML_ROW_BOOL,
 	 .offset = AT(privileged),
@@ -505,7 +509,8 @@ static const struct yaml_row container_rows[] = {
 	 .kind = YAML_ROW_PAIRS,
 	 .offset = AT(ulimits),
 	 .value = "{}",
-	 .help = "limits as docker run --ulimit NAME=VALUE takes them"},
+	 .help = "limits as docker run --ulimit NAME=VALUE takes them",
+	 .check = container_check_ulimits},
 	{.key = "devices",
 	 .kind = YAML_ROW_TEXT,
 	 .offset = AT(devices),

@@ -306,7 +306,7 @@ static void test_choices(void **state)
 	read_fine(*state, "choice: openssh\n", &sample);
 	assert_string_equal(sample.choice, "openssh");
 	assert_refused(*state, "choice: opnssh\n", "1:9",
-		       "'choice' cannot be 'opnssh'; did you mean 'openssh'");
+		       "'choice' cannot be 'opnssh'; it can be auto, openssh");
 	assert_refused(*state, "choice: none\n", "1:9",
 		       "'choice' cannot be 'none'; it can be auto, openssh");
 }
