@@ -150,23 +150,6 @@ static int time_blocking(const struct run *run, float *times, double *usec, stru
 	return 0;
 }
 
-/* The time until the host has put all into the queue stands in *usec. */
-static int time_pipeline(const struct run *run, float *times, double *usec, struct failure *err)
-{
-	const struct bench *bench = run->bench;
-	uint32_t iterations = bench->group->workload.iterations;
-	int64_t start = clock_nsec(), queued;
-
-	if (queue_up(run, iterations, true, err) < 0)
-		return -1;
-	queued = clock_nsec();
-	if (bench->backend->finish(bench->state, times, usec, err) < 0)
-		return -1;
-	if (bench->group->workload.host_time)
-		*usec = (double)(queued - start) / 1000;
-	return 0;
-}
-
 /* Of the larger buffer; all ranks come to the same. */
 static uint64_t timing_bytes(const struct run *run)
 {
@@ -200,6 +183,25 @@ static int time_unmarked(const struct run *run, double *usec, struct failure *er
 	return bench->backend->finish(bench->state, NULL, usec, err);
 }
 
+/* *usec becomes the average; with host_time, the time until the host has put all into the queue. */
+static int time_pipeline(const struct run *run, float *times, double *usec, struct failure *err)
+{
+	const struct bench *bench = run->bench;
+	uint32_t iterations = bench->group->workload.iterations;
+	int64_t start = clock_nsec(), queued;
+
+	if (queue_up(run, iterations, true, err) < 0)
+		return -1;
+	queued = clock_nsec();
+	if (bench->backend->finish(bench->state, times, usec, err) < 0)
+		return -1;
+	if (bench->group->workload.host_time)
+		*usec = (double)(queued - start) / 1000;
+	else if (timing_bytes(run) <= MARKED_BYTES)
+		return time_unmarked(run, usec, err);
+	return 0;
+}
+
 static int time_queue(const struct run *run, struct failure *err)
 {
 	const struct bench *bench = run->bench;
@@ -215,9 +217,6 @@ static int time_queue(const struct run *run, struct failure *err)
 		rc = time_blocking(run, times, &usec, err);
 	else
 		rc = time_pipeline(run, times, &usec, err);
-	if (rc == 0 && !w->graph && !w->blocking && !w->host_time &&
-	    timing_bytes(run) <= MARKED_BYTES)
-		rc = time_unmarked(run, &usec, err);
 	if (rc < 0)
 		return -1;
 	control_end(bench->group->control);
