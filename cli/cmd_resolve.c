@@ -59,53 +59,65 @@ static void print_row(struct term_table *table, bool explain, const struct choic
 				      : WORDS(c->name, c->version, packages));
 }
 
-/* The image that the recipe begins with, where the plan names none of NVIDIA's. */
-static const char *resolve_image(const struct stages *s, const char **note)
-{
-	const struct choice *os = plan_choice(&s->plan, "os");
-	const struct table *table = catalog_table(&s->catalog, "os");
-	bool is_named = s->cluster.image.base && strcmp(s->cluster.image.base, "auto") != 0;
+/* The images that the recipes of a plan and of its `other` start from; "" where there is no recipe. */
+struct bases {
+	const char *of[2];
+};
 
-	*note = is_named ? "image.base of the cluster file" : "the OS's own";
-	if (is_named)
-		return s->cluster.image.base;
-	for (size_t row = 0; os && table && row < table->row_count; row++) {
-		if (strcmp(table_cell(table, row, "version"), os->version) != 0)
-			continue;
-		if (!*table_cell(table, row, "base"))
-			return table_cell(table, row, "image");
-		*note = "made here from the OS's packages";
-		return arena_printf(s->arena, "ringup-base:%s", os->version);
-	}
-	return "";
+static const char *base_note(const struct stages *s, const char *base)
+{
+	const struct plan_base *planned = &s->plan.base;
+
+	if (strcmp(s->cluster.image.base, "auto") != 0)
+		return "image.base of the cluster file";
+	if (starts_with(base, "ringup-base:"))
+		return "made here from the OS's packages";
+	if (!planned->name || !*planned->name)
+		return "the OS's own";
+	if (*planned->packages)
+		return planned->packages;
+	return strcmp(planned->name, base) == 0 ? "-"
+						: "the devel image of the same CUDA builds it";
 }
 
-static void print_image(struct term_table *table, const struct stages *s, bool explain)
+static void print_image(struct term_table *table, const struct stages *s, const char *base,
+			bool explain)
 {
-	const struct plan_base *base = &s->plan.base;
-	const char *note, *image = resolve_image(s, &note);
+	const struct plan_base *planned = &s->plan.base;
 
-	if (base->name && *base->name)
-		term_table_row(table, explain ? WORDS("image", base->name, base->note, base->source)
-					      : WORDS("image", base->name,
-						      *base->packages ? base->packages : "-"));
-	else if (*image)
-		term_table_row(table, explain ? WORDS("image", image, note, "-")
-					      : WORDS("image", image, note));
+	if (explain && planned->name && *planned->name)
+		term_table_row(table, WORDS("image", base, planned->note, planned->source));
+	else if (explain)
+		term_table_row(table, WORDS("image", base, base_note(s, base), "-"));
+	else
+		term_table_row(table, WORDS("image", base, base_note(s, base)));
 }
 
 /* A stack that the catalog knows and that no recipe makes is shown, with the reason. */
-static void resolve_warn_recipe(struct stages *s)
+static void find_bases(struct stages *s, struct bases *bases)
 {
 	struct error err = {0};
 
+	*bases = (struct bases){{"", ""}};
+	if (strcmp(s->cluster.container.engine, "none") == 0)
+		return;
 	for (const struct plan *plan = &s->plan; plan; plan = plan->other, err = (struct error){0})
-		if (strcmp(s->cluster.container.engine, "none") != 0 &&
-		    recipe_check(&s->cluster, plan, &s->catalog, s->arena, &err) < 0)
+		if (recipe_check(&s->cluster, plan, &s->catalog, s->arena,
+				 &bases->of[plan != &s->plan], &err) < 0)
 			log_warn("this stack has no image: %s", err.text);
 }
 
-static void print_plan(const struct stages *s, bool explain)
+/* What `resolve` says beyond the lock: "image", from which the deployed image starts. */
+static void add_bases(cJSON *json, const struct bases *bases)
+{
+	cJSON *other = cJSON_GetObjectItemCaseSensitive(json, "other");
+
+	json_add_text(json, "image", bases->of[0]);
+	if (other)
+		json_add_text(other, "image", bases->of[1]);
+}
+
+static void print_plan(const struct stages *s, const struct bases *bases, bool explain)
 {
 	const struct plan *plan = &s->plan;
 	const char *arch = plan->other ? arena_printf(s->arena, "%s, %s", plan_arch(plan),
@@ -121,7 +133,8 @@ static void print_plan(const struct stages *s, bool explain)
 					       : WORDS("arch", arch, "-"));
 	for (size_t i = 0; i < plan->count; i++)
 		print_row(&table, explain, &plan->choices[i]);
-	print_image(&table, s, explain);
+	if (*bases->of[0])
+		print_image(&table, s, bases->of[0], explain);
 	term_table_print(&table, stdout);
 	if (!plan->count)
 		log_info("`stack: []` asks for nothing, so nothing is resolved");
@@ -413,6 +426,7 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 	const struct options *o = values;
 	struct stages s = {.ctx = ctx, .arena = ctx->arena};
 	struct locked locked = {0};
+	struct bases bases;
 	bool asked = *arguments && !o->update;
 
 	if (resolve_prepare(&s, o, arguments, &locked, err) < 0)
@@ -425,14 +439,15 @@ static int resolve_run(struct context *ctx, void *values, const char *const *arg
 		return resolve_print_failure(&s, err);
 	if (resolve_pin(&s, o, arguments, &locked, err) < 0)
 		return -1;
-	resolve_warn_recipe(&s);
+	find_bases(&s, &bases);
 	if (ctx->json) {
 		_cleanup_(json_free) cJSON *json = plan_to_json(&s.plan);
 
+		add_bases(json, &bases);
 		stage_add_simulated(&s, json);
 		json_print(stdout, json);
 	} else {
-		print_plan(&s, o->explain);
+		print_plan(&s, &bases, o->explain);
 		print_all_pins(&s, &locked.lock.plan);
 	}
 	/* the lock belongs to the cluster file's own stack, not to a question of the command line */

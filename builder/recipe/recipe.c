@@ -490,19 +490,22 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 }
 
 int recipe_check(const struct cluster *cluster, const struct plan *plan,
-		 const struct catalog *catalog, struct arena *arena, struct error *err)
+		 const struct catalog *catalog, struct arena *arena, const char **base,
+		 struct error *err)
 {
 	struct spec *spec = ARENA_NEW(arena, struct spec);
 	struct renderer *r = recipe_begin(cluster, plan, catalog, "image", arena, spec, err);
 	struct parts *parts = ARENA_NEW(arena, struct parts);
 
+	*base = cluster->image.base;
 	if (!plan->count)
 		return 0;
-	return stack_values(plan, catalog, arena, &r->values, err) < 0 || recipe_set_all(r) < 0 ||
-			       renderer_choose(r, parts) < 0 || recipe_set_base(r) < 0 ||
-			       renderer_gather(r, parts) < 0
-		       ? -1
-		       : 0;
+	if (stack_values(plan, catalog, arena, &r->values, err) < 0 || recipe_set_all(r) < 0 ||
+	    renderer_choose(r, parts) < 0 || recipe_set_base(r) < 0 ||
+	    renderer_gather(r, parts) < 0)
+		return -1;
+	*base = spec->base_name;
+	return 0;
 }
 
 int recipe_render_script(const struct cluster *cluster, const struct plan *plan,

@@ -24,10 +24,12 @@ int recipe_render(const struct cluster *cluster, const struct plan *plan,
 
 /*
  * Whether recipe_render has a recipe for the stack: its parts are chosen and filled in, and no file of the context is read.
- * The error says what is missing, and what to ask for instead.
+ * The error says what is missing, and what to ask for instead. *base is the image that the deployed one starts from
+ * (arena), which for NVIDIA's images is another flavour than plan->base.name.
  */
 int recipe_check(const struct cluster *cluster, const struct plan *plan,
-		 const struct catalog *catalog, struct arena *arena, struct error *err);
+		 const struct catalog *catalog, struct arena *arena, const char **base,
+		 struct error *err);
 
 /*
  * A question to the package managers of the stack's OS: which version of each of the names they

@@ -388,12 +388,9 @@ hash() {
 		ringup recipe $words 2>/dev/null >../out
 		image=$(sed -n 's/^FROM \([^ ]*\) AS stack$/\1/p' ../out)
 		# shellcheck disable=SC2086
-		ringup resolve --no-lock $words 2>/dev/null | awk '$1 == "image" { print $2 }' >../image
-		case $(cat ../image) in
-		ringup-base:*) [[ $image == "$(cat ../image)"-* ]] ;;
-		*-devel-*) [[ $(sed 's/-devel-/-runtime-/' ../image) == "$image" ]] ;;
-		*) [ "$(cat ../image)" = "$image" ] ;;
-		esac
+		[ "$(ringup resolve --no-lock $words 2>/dev/null | awk '$1 == "image" { print $2 }')" = "$image" ]
+		# shellcheck disable=SC2086
+		[ "$(ringup --json resolve --no-lock $words 2>/dev/null | jq -r .image)" = "$image" ]
 	done
 	printf 'hosts: [a]\nimage: {base: "docker.io/library/debian:12"}\n' >cluster.yaml
 	ringup resolve --no-lock torch os==debian12 2>/dev/null | grep -E '^image +docker.io/library/debian:12 '

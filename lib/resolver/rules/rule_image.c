@@ -277,7 +277,7 @@ void base_image_find(const struct search *s, struct base_image *base)
 		base->note =
 			strcmp(base->status, "eol") == 0
 				? "past its end of life and still listed; NVIDIA deletes such tags six months later: keep a copy in your registry"
-				: "NVIDIA's own image of this CUDA and OS; deployed is its runtime flavour, where it has one";
+				: "NVIDIA's own image of this CUDA and OS; the devel flavour builds, and the runtime flavour is deployed where there is one";
 		return;
 	}
 	base->wanted = tag;
