@@ -42,12 +42,19 @@ static bool is_asked(const struct search *s, enum component component)
 	return false;
 }
 
-/* Horovod is compiled against the system's CUDA and NCCL. */
+/*
+ * Horovod is compiled against the system's CUDA, and against the NCCL of a wheel: a process that imports the framework has
+ * that one, whatever Horovod was built with, since both are libnccl.so.2. Wheels for aarch64 may have an NCCL without its
+ * header (nccl-in-torch.recipe).
+ */
 static bool needs_system(const struct search *s, enum component component)
 {
 	if (s->model->cpu || is_asked(s, component))
 		return true;
-	return component != COMPONENT_CUDNN && s->now.chosen[COMPONENT_HOROVOD];
+	if (!s->now.chosen[COMPONENT_HOROVOD])
+		return false;
+	return component == COMPONENT_CUDA ||
+	       (component == COMPONENT_NCCL && s->model->catalog->arch);
 }
 
 bool takes_system_cuda(const struct search *s)

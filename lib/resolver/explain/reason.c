@@ -206,12 +206,21 @@ static void add_gpu_clause(const struct search *s, const struct value *cuda, str
 	}
 }
 
+/* Whether the stack has another release of the library than the one that is chosen: a wheel's. */
+static bool is_replaced(const struct search *s, const struct value *value)
+{
+	const char *version = value->version;
+
+	brought_by(s, value->component, &version);
+	return strcmp(version, value->version) != 0;
+}
+
 static void add_demands(const struct search *s, const struct value *value, struct sentence *out)
 {
 	for (int c = COMPONENT_TENSORFLOW; c < COMPONENT_COUNT; c++) {
 		const struct value *other = s->now.chosen[c];
 
-		if (!other || other == value)
+		if (!other || other == value || is_replaced(s, other))
 			continue;
 		if (other->needs[value->component] && c != COMPONENT_OS &&
 		    needs_admit(other->needs[value->component], value->version))

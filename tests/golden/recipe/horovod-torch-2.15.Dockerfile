@@ -4,9 +4,9 @@
 #
 # torch 2.15.0 - the only one that 'torch==2.15.0' admits; Horovod 0.28.1 needs torch >=1.5.0; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are those of 2.14.0 [pypi;public-pins;horovod-tags]
 # horovod 0.28.1 - the only one that 'horovod==0.28.1' admits; TensorFlow from 2.10 needs g++ 8 or newer (C++17); HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
-# cuda 13.2.2 - the newest that works; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi;public-pins;nccl-tags;spack-nccl]
+# cuda 13.2.2 - the newest that works; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi;public-pins]
 # cudnn 9.26.0.51 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;public-pins]
-# nccl 2.29.7-1 - the newest that works; Horovod 0.28.1 needs NCCL >=2.0; its builds for CUDA >=12;<14; the CUDA range is Spack's rule [nccl-tags;spack-nccl;horovod-tags;pypi]
+# nccl 2.30.7 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;public-pins]
 # os debian12 - the only one that 'os==debian12' admits; Debian 12 bookworm; long-term support to 2028-06 [debian-bookworm;debian-releases;cuda-repo-management-1;common-knowledge]
 # glibc 2.36 - the newest that works; for debian12; torch 2.15.0 needs glibc >=2.28; comes with the base root filesystem [debian-bookworm;pypi;public-pins]
 # gcc 12.2.0 - the newest that works; for debian12; Horovod 0.28.1 needs gcc >=5; CUDA 13.2.2 needs gcc >=6,<16; compiles the worker in the build stage [debian-bookworm;horovod-tags;pypi]
@@ -70,15 +70,6 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
 ENV PATH=/opt/openmpi/bin:$PATH
-# NCCL 2.29.7-1 from its tagged source: NVIDIA has no package of it for this CUDA
-RUN set -eu; export CC=gcc CXX=g++; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.29.7-1.tar.gz" -o /tmp/v2.29.7-1.tar.gz; \
-    echo "e67239212c395bfdb398a7519491840d06fdf6b599c299f97c7ed0109777bba1  /tmp/v2.29.7-1.tar.gz" | sha256sum -c -; \
-    mkdir /tmp/nccl; tar -xf /tmp/v2.29.7-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
-    which make; make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
-    mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; rm -f /opt/nccl/lib/*.a; \
-    echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
-    step
 
 # ---- the image without what is built against the frameworks
 FROM stack AS frameworks
@@ -88,9 +79,6 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# NCCL as it was built
-COPY --from=build /opt/nccl/ /opt/nccl/
-RUN echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # torch 2.15.0 and all that it imports, by pip: only files with these checksums
 RUN set -eu; printf '%s\n' \
       'cuda-bindings==13.5.0 --hash=sha256:08b7e8d674c3266facb00453a7e34ea7d3ea965c2f594bb728f269f45f39fbe2' \
@@ -125,6 +113,8 @@ RUN set -eu; printf '%s\n' \
       'typing-extensions==4.16.0 --hash=sha256:481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8' \
       >/tmp/torch.txt; \
     step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/torch.txt
+# all programs find the NCCL that comes with torch
+RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 
 # ---- compiles what is built against the frameworks
 FROM build AS extensions
@@ -140,7 +130,7 @@ RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc5
 # Horovod 0.28.1 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 \
       HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
-      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda HOROVOD_NCCL_HOME=/opt/nccl; \
+      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda HOROVOD_NCCL_HOME=/tmp/nccl; \
     printf '%s\n' \
       'cffi==1.15.1 --hash=sha256:94411f22c3985acaec6f83c6df553f2dbe17b698cc7f8ae751ff2237d96b9e3c' \
       'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
@@ -153,6 +143,8 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_W
       >/tmp/tools.txt; \
     step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tools.txt; \
     echo 'horovod==0.28.1 --hash=sha256:92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0' >/tmp/horovod.txt; \
+    nccl="$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")')"; mkdir -p /tmp/nccl/lib; ln -s "$nccl/../include" /tmp/nccl/; \
+    ln -s "$nccl/libnccl.so.2" /tmp/nccl/lib/libnccl.so; \
     ln -sf libcuda.so /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig /usr/local/cuda/lib64/stubs; \
     python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
     mkdir /tmp/horovod; tar -xf /tmp/horovod-0.28.1.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
@@ -201,7 +193,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.torch'; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.29.7-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.30.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 4.1.8; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.15.0")'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import torch; a, b, d = map(int, "9.26.0.51".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
@@ -209,7 +201,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.15.0" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="13.2.2" \
-      org.ringup.stack.cudnn="9.26.0.51" org.ringup.stack.nccl="2.29.7-1" org.ringup.stack.os="debian12" \
+      org.ringup.stack.cudnn="9.26.0.51" org.ringup.stack.nccl="2.30.7" org.ringup.stack.os="debian12" \
       org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
       org.ringup.stack.openmpi="4.1.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

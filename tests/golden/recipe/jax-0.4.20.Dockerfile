@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # jax 0.4.20 - the newest that 'jax==0.4.20' admits; jaxlib is on its own index; the newest cuDNN and NCCL of its day; compute capabilities as those of 0.4.30 [pypi;jax-installation;jax-blackwell]
-# cuda 12.2.2 - the newest that works; the wheel of JAX 0.4.20 brings it; nothing of it is installed beside; JAX 0.4.20 needs CUDA >=12.2,<13; what JAX 0.4.20 was tested with; cuDNN 8.9.6.50 (built for CUDA 12.2) needs CUDA >=12,<13; NCCL 2.19.3-1 (built for CUDA 12.2) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pypi;jax-installation;jax-blackwell;nvidia-container-images;onnxruntime-24189]
+# cuda 12.2.2 - the newest that works; the wheel of JAX 0.4.20 brings it; nothing of it is installed beside; JAX 0.4.20 needs CUDA >=12.2,<13; what JAX 0.4.20 was tested with; cuDNN 8.9.6.50 (built for CUDA 12.2) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;pypi;jax-installation;jax-blackwell;nvidia-container-images;onnxruntime-24189]
 # cudnn 8.9.6.50 - the wheel of JAX 0.4.20 brings it; nothing of it is installed beside [pypi;jax-installation;jax-blackwell]
 # nccl 2.19.3 - the wheel of JAX 0.4.20 brings it; nothing of it is installed beside [pypi;jax-installation;jax-blackwell]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]

@@ -4,7 +4,7 @@
 #
 # arch aarch64
 # jax 0.12.0.1 - the newest that 'jax==0.12.0.1' admits; the newest cuDNN and NCCL of its day; compute capabilities as the build file of 2025 has them; the facts of its wheel for x86_64 [pypi;jax-bazelrc;jax-installation]
-# cuda 13.0.3 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of JAX 0.12.0.1 brings it; nothing of it is installed beside; JAX 0.12.0.1 needs CUDA >=13.0,<14; what JAX 0.12.0.1 was tested with; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;jax-bazelrc;jax-installation;pytorch-cudnn-init;immich-23110;nvidia-container-images]
+# cuda 13.0.3 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of JAX 0.12.0.1 brings it; nothing of it is installed beside; JAX 0.12.0.1 needs CUDA >=13.0,<14; what JAX 0.12.0.1 was tested with; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;jax-bazelrc;jax-installation]
 # cudnn 9.27.0.42 - the wheel of JAX 0.12.0.1 brings it; nothing of it is installed beside [pypi;jax-bazelrc;jax-installation]
 # nccl 2.32.3 - the wheel of JAX 0.12.0.1 brings it; nothing of it is installed beside [pypi;jax-bazelrc;jax-installation]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-driver-guide;nvidia-container-images;common-knowledge]

@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # jax 0.10.2 - the newest that 'jax==0.10.2' admits; the newest cuDNN and NCCL of its day; compute capabilities as the build file of 2025 has them [pypi;jax-bazelrc;jax-installation]
-# cuda 13.0.3 - the newest that works; the wheel of JAX 0.10.2 brings it; nothing of it is installed beside; JAX 0.10.2 needs CUDA >=13.0,<14; what JAX 0.10.2 was tested with; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;jax-bazelrc;jax-installation;pytorch-cudnn-init;immich-23110;nvidia-container-images]
+# cuda 13.0.3 - the newest that works; the wheel of JAX 0.10.2 brings it; nothing of it is installed beside; JAX 0.10.2 needs CUDA >=13.0,<14; what JAX 0.10.2 was tested with; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;jax-bazelrc;jax-installation]
 # cudnn 9.23.2.1 - the wheel of JAX 0.10.2 brings it; nothing of it is installed beside [pypi;jax-bazelrc;jax-installation]
 # nccl 2.30.7 - the wheel of JAX 0.10.2 brings it; nothing of it is installed beside [pypi;jax-bazelrc;jax-installation]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]

@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # tensorflow 2.15.1 - the only one that 'tensorflow==2.15.1' admits; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels; built and tested with CUDA 12.2: the rest of the major is inferred; the facts of 2.15.0; Python from the wheels on PyPI [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958]
-# cuda 12.2.2 - the newest that works; the wheel of TensorFlow 2.15.1 brings it; nothing of it is installed beside; TensorFlow 2.15.1 needs CUDA >=12.2,<13; what TensorFlow 2.15.1 was tested with; cuDNN 8.9.6.50 (built for CUDA 12.2) needs CUDA >=12,<13; NCCL 2.19.3-1 (built for CUDA 12.2) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;tensorflow-install-source;pypi;tensorflow-111958;nvidia-container-images;onnxruntime-24189]
+# cuda 12.2.2 - the newest that works; the wheel of TensorFlow 2.15.1 brings it; nothing of it is installed beside; TensorFlow 2.15.1 needs CUDA >=12.2,<13; what TensorFlow 2.15.1 was tested with [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;tensorflow-install-source;pypi;tensorflow-111958]
 # cudnn 8.9.4.25 - the wheel of TensorFlow 2.15.1 brings it; nothing of it is installed beside [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958]
 # nccl 2.16.5 - the wheel of TensorFlow 2.15.1 brings it; nothing of it is installed beside [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]

@@ -5,7 +5,7 @@
 # arch aarch64
 # torch 2.13.0 - the newest that 'torch==2.13.0' admits; DeepSpeed 0.19.8 needs torch >=2.0; default on PyPI for aarch64 too since 2.11; compute capabilities of the build script [pypi;pytorch-161257;pytorch-166044;deepspeed]
 # deepspeed 0.19.8 - the only one that 'deepspeed==0.19.8' admits; its operations are compiled at run time: nvcc and g++ are in the image [pypi;deepspeed]
-# cuda 13.0.3 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;pytorch-161257;pytorch-166044;pytorch-cudnn-init;immich-23110;public-pins;nvidia-container-images]
+# cuda 13.0.3 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;pytorch-161257;pytorch-166044;pytorch-cudnn-init;immich-23110;public-pins]
 # cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # nccl 2.29.7 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # os rockylinux9 - the only one that 'os==rockylinux9' admits; Rocky Linux 9 [nvidia-driver-guide;nvidia-container-images;common-knowledge]

@@ -4,7 +4,7 @@
 #
 # arch aarch64
 # torch 2.14.1 - the only one that 'torch==2.14.1' admits; default on PyPI for aarch64 too since 2.11; compute capabilities of the build script [pypi;pytorch-161257;pytorch-166044]
-# cuda 13.0.3 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of torch 2.14.1 brings it; nothing of it is installed beside; torch 2.14.1 needs CUDA >=13.0,<14; what torch 2.14.1 was tested with; cuDNN 9.24.0.43 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.28.3-1 (built for CUDA 13.0) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;pytorch-161257;pytorch-166044;pytorch-cudnn-init;immich-23110;public-pins;nvidia-container-images]
+# cuda 13.0.3 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of torch 2.14.1 brings it; nothing of it is installed beside; torch 2.14.1 needs CUDA >=13.0,<14; what torch 2.14.1 was tested with; cuDNN 9.24.0.43 (built for CUDA 13) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;pypi;pytorch-161257;pytorch-166044;pytorch-cudnn-init;immich-23110;public-pins]
 # cudnn 9.24.0.43 - the wheel of torch 2.14.1 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # nccl 2.30.7 - the wheel of torch 2.14.1 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-driver-guide;nvidia-container-images;common-knowledge]

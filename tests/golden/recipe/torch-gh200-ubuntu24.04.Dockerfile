@@ -4,7 +4,7 @@
 #
 # arch aarch64
 # torch 2.15.0 - the only one that 'torch==2.15.0' admits; default on PyPI for aarch64 too since 2.11; compute capabilities of the build script [pypi;pytorch-161257;pytorch-166044]
-# cuda 13.2.2 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of torch 2.15.0 brings it; nothing of it is installed beside; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi;spack-cuda;common-knowledge;pytorch-161257;pytorch-166044;nccl-tags;spack-nccl]
+# cuda 13.2.2 - the newest that works; GH200 has compute capability 9.0 (>=7.5;<=12.1); the wheel of torch 2.15.0 brings it; nothing of it is installed beside; torch 2.15.0 needs CUDA >=13.2,<14; what torch 2.15.0 was tested with; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi;spack-cuda;common-knowledge;pytorch-161257;pytorch-166044]
 # cudnn 9.26.0.51 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # nccl 2.30.7 - the wheel of torch 2.15.0 brings it; nothing of it is installed beside [pypi;pytorch-161257;pytorch-166044]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-driver-guide;nvidia-container-images;common-knowledge]
