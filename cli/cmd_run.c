@@ -108,6 +108,7 @@ struct job {
 	/* the failed start before this one, until there is the record of this one; name NULL: none */
 	struct job_record before;
 	int before_lock;
+	int lock; /* of the record; -1: there is none yet */
 };
 
 /*
@@ -412,7 +413,7 @@ static void job_conclude_before(struct job *job, const char *next)
 }
 
 /* Notes how the job ended; its status becomes the command's. */
-static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
+static int job_conclude(struct job *job, int rc, struct error *err)
 {
 	const struct job_result *result = &job->result;
 	struct arena *arena = job->stages->arena;
@@ -426,14 +427,15 @@ static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 		job_keep_end(&job->record);
 		job->before = job->record;
 		job->before.ended = arena_strdup(arena, now);
-		job->before_lock = *lock;
-		*lock = -1;
+		job->before_lock = job->lock;
+		job->lock = -1;
 	} else {
 		job->record.ended = arena_strdup(arena, now);
-		job->record.state = result->is_interrupted    ? "stopped"
-				    : job->record.status != 0 ? "failed"
-							      : "done";
+		job->record.state = result->is_interrupted || (rc < 0 && interrupted()) ? "stopped"
+				    : job->record.status != 0				? "failed"
+											: "done";
 		job_keep_end(&job->record);
+		fd_close(&job->lock);
 	}
 	if (rc < 0 || !result->status)
 		return rc;
@@ -442,23 +444,17 @@ static int job_conclude(struct job *job, int rc, int *lock, struct error *err)
 	return -1;
 }
 
-static int job_start_leased(struct job *job, const char *const *command, struct error *err)
+/* Makes the record of a job that does not run yet: from now on ps, logs, wait and stop know it. */
+static int job_open(struct job *job, const char *const *command, const char *state,
+		    struct error *err)
 {
 	struct stages *s = job->stages;
-	_cleanup_(fd_close) int lock = -1, cluster = -1;
 	_cleanup_(str_release) struct str line = STR_INIT;
-	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
-				    .is_colored = log_color() && term_is_tty(stdout)};
-	const struct job_watch watch = {job_began, job};
 	char now[24];
-	int rc;
 
-	run_in_synced(job);
-	if (job->wish.workdirs)
-		log_info("the command runs in %s", job->wish.workdirs[0]);
 	clock_iso8601(now);
 	quote_words(&line, command);
-	job->record = (struct job_record){.state = "starting",
+	job->record = (struct job_record){.state = state,
 					  .command = arena_strdup(s->arena, line.text),
 					  .launcher = job->wish.launcher->name,
 					  .started = arena_strdup(s->arena, now),
@@ -468,35 +464,68 @@ static int job_start_leased(struct job *job, const char *const *command, struct 
 					  .sync = job->sync.folder ? job_sync_name(&job->sync) : "",
 					  .pid = getpid(),
 					  .is_local = job->options->local};
-	interrupt_keep(keyboard_restore);
-	signal(SIGTSTP, SIG_IGN); /* Ctrl-Z: the hosts end a job that nobody watches */
-	/* (a job that starts again is one that whoever holds the cluster waits for) */
-	if ((!job->options->local && !job->before.name &&
-	     stage_hold_for_job(s, &cluster, err) < 0) ||
-	    job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
-			      &job->record, &lock, err) < 0 ||
+	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
+			      &job->record, &job->lock, err) < 0 ||
 	    job_record_write(&job->record, err) < 0)
 		return -1;
-	fd_close(&cluster);
 	job_conclude_before(job, job->record.name);
 	job->wish.name = job->record.name;
-	rc = job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
-		     &job->result, err);
-	return job_conclude(job, rc, &lock, err);
+	return 0;
+}
+
+/* The record says that the job runs, while nobody changes the cluster. */
+static int job_enter(struct job *job, const char *const *command, bool again, struct error *err)
+{
+	struct stages *s = job->stages;
+	_cleanup_(fd_close) int cluster = -1;
+
+	/* (a job that starts again is one that whoever holds the cluster waits for) */
+	if (!job->options->local && !again && stage_hold_for_job(s, &cluster, err) < 0)
+		return -1;
+	if (job->lock < 0)
+		return job_open(job, command, "starting", err);
+	job->record.state = "starting";
+	return job_record_write(&job->record, err);
+}
+
+static int job_start_leased(struct job *job, const char *const *command, bool again,
+			    struct error *err)
+{
+	struct stages *s = job->stages;
+	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
+				    .is_colored = log_color() && term_is_tty(stdout)};
+	const struct job_watch watch = {job_began, job};
+
+	run_in_synced(job);
+	if (job->wish.workdirs)
+		log_info("the command runs in %s", job->wish.workdirs[0]);
+	interrupt_keep(keyboard_restore);
+	signal(SIGTSTP, SIG_IGN); /* Ctrl-Z: the hosts end a job that nobody watches */
+	if (job_enter(job, command, again, err) < 0)
+		return -1;
+	return job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
+		       &job->result, err);
 }
 
 static int job_start(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
 	struct stages *s = job->stages;
+	bool again = job->before.name;
 	int rc;
 
+	job->lock = -1;
 	if (o->sync && !o->local && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
 		return -1;
 	job->wish.name = o->name;
-	if (o->gpus && stage_lease(s, &job->wish, o->spread, o->wait, err) < 0)
+	/* one that waits in line may be looked at and stopped meanwhile */
+	if (o->wait && job_open(job, command, again ? "starting" : "waiting", err) < 0)
 		return -1;
-	rc = job_start_leased(job, command, err);
+	rc = o->gpus ? stage_lease(s, &job->wish, o->spread, o->wait, err) : 0;
+	if (rc == 0)
+		rc = job_start_leased(job, command, again, err);
+	if (job->lock >= 0)
+		rc = job_conclude(job, rc, err);
 	stage_give_back(s, &job->wish);
 	return rc;
 }
@@ -621,7 +650,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 {
 	struct options *o = values;
 	struct stages s;
-	struct job job = {.stages = &s, .options = o};
+	struct job job = {.stages = &s, .options = o, .before_lock = -1, .lock = -1};
 	bool is_parent = false;
 	int rc;
 

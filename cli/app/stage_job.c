@@ -175,7 +175,8 @@ int stage_running_job(const struct stages *s, struct arena *arena, const char **
 	if (job_records_list(&s->cluster, arena, &list, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count && !*name; i++)
-		if (!*list[i].ended && !list[i].is_local && job_is_alive(&list[i]))
+		if (!*list[i].ended && !list[i].is_local && strcmp(list[i].state, "waiting") != 0 &&
+		    job_is_alive(&list[i]))
 			*name = list[i].name;
 	return 0;
 }

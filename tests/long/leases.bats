@@ -111,9 +111,36 @@ hold() {
 	wait $pid || status=$?
 	[ "$status" = 130 ]
 	ringup --json ps --gpus 2>/dev/null | jq -e '.waiting == []'
+	ringup --json ps | jq -e '.jobs[] | select(.job == "second") | .state == "stopped"'
 	touch first.end
 	ringup -q wait first
 	rm first.end
+}
+
+@test "a job that waits is listed, and can be stopped; it does not keep anybody from changing the cluster" {
+	hold first 6
+	ringup -q run --gpus 1 -n 1 --wait --name third -- true 2>/dev/null 3>&- 4>&- &
+	pid=$!
+	wait_for 20 eval "ringup --json ps | jq -e '.jobs[] | select(.job == \"third\") | .state == \"waiting\"'"
+	ringup ps | grep -E '^third +waiting'
+	fails 2 run --gpus 1 -n 1 --wait --name third -- true
+	says "a job 'third' runs"
+	touch first.end
+	ringup -q wait first
+	rm first.end
+	wait $pid
+	ringup --json ps | jq -e '.jobs[] | select(.job == "third") | .state == "done"'
+	hold first 6
+	ringup -q run --gpus 1 -n 1 --wait --name fourth -- true 2>/dev/null 3>&- 4>&- &
+	pid=$!
+	wait_for 20 eval "ringup --json ps | jq -e '.jobs[] | select(.job == \"fourth\") | .state == \"waiting\"'"
+	touch first.end
+	ringup -q stop first fourth
+	rm first.end
+	wait $pid || status=$?
+	[ "$status" = 130 ] || [ "$status" = 143 ]
+	ringup --json ps --gpus 2>/dev/null | jq -e '.waiting == []'
+	[ "$(free)" = 6 ]
 }
 
 @test "a GPU that a process uses without a lease is not given out" {
