@@ -29,6 +29,7 @@ struct facts {
 	const char *driver;	    /* NVIDIA driver, "" when none is loaded */
 	const char *gpus;	    /* product names, ';' between */
 	const char *gpu_uuids;	    /* in the same order, "GPU-...;GPU-..." */
+	const char *gpu_parts; /* MIG devices, "0:0 MIG-...;0:1 MIG-..."; "none"; "": not known */
 	const char *gpu_error; /* why GPUs cannot be used: what nvidia-smi said when it failed */
 	const char *simulated; /* "8x NVIDIA H100 80GB HBM3" when the GPUs are a lab's; "" real */
 	const char *address;   /* in the cluster, in numbers */

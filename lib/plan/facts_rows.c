@@ -88,6 +88,7 @@ const struct fact_row fact_rows[] = {
 	MORE(driver_packages, FACT_TEXT, FACT_SHARED, "NAME VERSION of the driver's packages"),
 	MEMBER(gpus, FACT_TEXT, FACT_SHARED, "product names"),
 	MEMBER(gpu_uuids, FACT_TEXT, FACT_OWN, "UUIDs"),
+	MEMBER(gpu_parts, FACT_TEXT, FACT_OWN, "INDEX UUID of each MIG device, or none"),
 	MEMBER(gpu_error, FACT_TEXT, FACT_SHARED, "why GPUs cannot be used"),
 	MEMBER(simulated, FACT_TEXT, FACT_SHARED, "what a lab simulates"),
 	MORE(gpu_serials, FACT_TEXT, FACT_OWN, "serial numbers"),

@@ -134,10 +134,26 @@ bool gpu_wish_is_mig(const char *device)
 	return starts_with(device, "MIG-") || strchr(device, ':');
 }
 
+/* By its index or its UUID; where the driver says nothing of MIG devices, it may be there. */
+static bool gpu_has_part(const char *device, const struct facts *facts)
+{
+	size_t length = strlen(device);
+
+	for (const char *at = facts->gpu_parts; *at; at += strcspn(at, ";"), at += *at == ';') {
+		size_t index = strcspn(at, " ;"), entry = strcspn(at, ";");
+
+		if ((index == length && strncmp(at, device, length) == 0) ||
+		    (index < entry && entry - index - 1 == length &&
+		     strncmp(at + index + 1, device, length) == 0))
+			return true;
+	}
+	return !*facts->gpu_parts;
+}
+
 static bool gpu_is_there(const char *device, const struct facts *facts)
 {
 	if (gpu_wish_is_mig(device))
-		return true;
+		return gpu_has_part(device, facts);
 	if (isdigit((unsigned char)*device))
 		return strtoul(device, NULL, 10) < gpu_count(facts);
 	for (const char *at = facts->gpu_uuids; *at;) {
@@ -161,6 +177,21 @@ size_t gpu_wish_count(const struct gpu_wish *wish, const struct facts *facts)
 	return count;
 }
 
+static int gpu_refuse_missing(const char *device, const struct facts *facts, struct error *err)
+{
+	size_t count = gpu_count(facts);
+
+	if (gpu_wish_is_mig(device))
+		return error_set(
+			err, ERROR_FAILED,
+			"the MIG device %s is asked for, and the host does not have it: it has %s; correct 'gpus' ('nvidia-smi -L' lists them)",
+			device, facts->gpu_parts);
+	return error_set(
+		err, ERROR_FAILED,
+		"the GPU %s is asked for, and the host does not have it: it has %zu%s; correct 'gpus' ('nvidia-smi -L' lists them)",
+		device, count, count ? ", counted from 0" : "");
+}
+
 int gpu_wish_check(const struct gpu_wish *wish, const struct facts *facts, struct error *err)
 {
 	size_t count = gpu_count(facts);
@@ -171,10 +202,7 @@ int gpu_wish_check(const struct gpu_wish *wish, const struct facts *facts, struc
 				 wish->count, count);
 	for (size_t i = 0; i < wish->count; i++)
 		if (!gpu_is_there(wish->devices[i], facts))
-			return error_set(
-				err, ERROR_FAILED,
-				"the GPU %s is asked for, and the host does not have it: it has %zu%s; correct 'gpus' ('nvidia-smi -L' lists them)",
-				wish->devices[i], count, count ? ", counted from 0" : "");
+			return gpu_refuse_missing(wish->devices[i], facts, err);
 	return 0;
 }
 

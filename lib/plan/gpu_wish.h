@@ -38,8 +38,8 @@ size_t gpu_count(const struct facts *facts);
 size_t gpu_wish_count(const struct gpu_wish *wish, const struct facts *facts);
 
 /*
- * ERROR_FAILED when the host has not all that the wish names; the text says what it has. MIG devices are not
- * checked, since the facts do not tell of them.
+ * ERROR_FAILED when the host has not all that the wish names; the text says what it has. MIG devices are taken for
+ * there where the facts do not tell of them.
  */
 int gpu_wish_check(const struct gpu_wish *wish, const struct facts *facts, struct error *err);
 

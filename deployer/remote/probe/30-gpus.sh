@@ -18,12 +18,30 @@ gpu_names() {
 	esac
 }
 
+# MIG devices, numbered within their GPU as gpus: and leases do it (lease.sh). A driver that knows MIG has a folder of
+# capabilities, with a folder for each GPU instance (docs.nvidia.com/datacenter/tesla/mig-user-guide, "/proc based nvidia-capabilities"),
+# so that nvidia-smi is asked again only where there are some.
+say_parts() {
+	capabilities=$root/proc/driver/nvidia/capabilities
+	[ -d "$capabilities" ] || return 0
+	parts=
+	for part in "$capabilities"/gpu*/mig/gi*; do
+		[ ! -d "$part" ] || parts=$(nvidia-smi -L 2>/dev/null | awk '
+			/^GPU [0-9]+:/ {number = $2 + 0; parts = 0}
+			/^[ \t]+MIG / && match($0, /UUID: [A-Za-z0-9\/-]+/) {
+				print number ":" parts++ " " substr($0, RSTART + 6, RLENGTH - 6)}' | joined)
+		break
+	done
+	say gpu_parts "${parts:-none}"
+}
+
 gpus=
 if have nvidia-smi; then
 	if gpu_names; then
 		gpus=$(printf '%s\n' "$said" | awk -F ', ' '{print $1}' | joined)
 		say gpus "$gpus"
 		say gpu_uuids "$(printf '%s\n' "$said" | awk -F ', ' '{print $2}' | joined)"
+		say_parts
 		say gpu_compute "$(printf '%s\n' "$said" | awk -F ', ' '$3 != "" {print $3}' | joined)"
 	else
 		status=$?

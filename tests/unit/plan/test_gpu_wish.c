@@ -8,8 +8,8 @@
 #define OTHER "GPU-00000000-d268-c3f3-1b07-005d5ae1dc3f"
 #define MIG "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"
 
-static const struct facts four = {.gpus = "T4;T4;T4;T4",
-				  .gpu_uuids = "GPU-aaaa;" UUID ";GPU-bbbb;GPU-cccc"};
+static const struct facts four = {
+	.gpus = "T4;T4;T4;T4", .gpu_uuids = "GPU-aaaa;" UUID ";GPU-bbbb;GPU-cccc", .gpu_parts = ""};
 
 static void test_forms(void **state)
 {
@@ -85,7 +85,7 @@ static void test_bad_forms(void **state)
 	}
 }
 
-/* A host must have what is asked for. MIG devices are the engine's to check. */
+/* A host must have what is asked for. Nothing is known of its MIG devices. */
 static void test_check(void **state)
 {
 	struct scratch *s = *state;
@@ -119,10 +119,57 @@ static void test_check(void **state)
 	}
 }
 
+/* The form of NVIDIA's MIG user guide, "Getting Started with MIG". */
+static void test_check_parts(void **state)
+{
+	struct scratch *s = *state;
+	static const struct facts two = {.gpus = "A100-SXM4-40GB",
+					 .gpu_uuids = "GPU-e86cb44c",
+					 .gpu_parts = "0:0 MIG-c7384736;0:1 " MIG},
+				  whole = {.gpus = "A100-SXM4-40GB",
+					   .gpu_uuids = "GPU-e86cb44c",
+					   .gpu_parts = "none"};
+	static const struct {
+		const char *text;
+		size_t count;
+		const char *says, *says_whole;
+	} cases[] = {
+		{"0:0", 1, NULL,
+		 "the MIG device 0:0 is asked for, and the host does not have it: it has none"},
+		{"0:0,0:1", 2, NULL, "0:0 is asked for"},
+		{MIG, 1, NULL, "is asked for"},
+		{"0:2", 0,
+		 "the MIG device 0:2 is asked for, and the host does not have it: it has 0:0 MIG-c7384736;0:1 ",
+		 "0:2 is asked for"},
+		{"0:", 0, "names no GPUs", "names no GPUs"},
+		{"MIG-c738", 0, "MIG-c738 is asked for", "is asked for"},
+		{"MIG-c7384736,MIG-aaaa", 1, "MIG-aaaa is asked for", "is asked for"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct gpu_wish wish;
+		struct error err = {0};
+
+		if (gpu_wish_parse(cases[i].text, &s->arena, &wish, &err) < 0) {
+			assert_non_null(strstr(err.text, cases[i].says));
+			continue;
+		}
+		assert_int_equal(gpu_wish_count(&wish, &two), cases[i].count);
+		if (!cases[i].says)
+			assert_fine(gpu_wish_check(&wish, &two, &err));
+		else
+			assert_fails(gpu_wish_check(&wish, &two, &err), ERROR_FAILED,
+				     cases[i].says);
+		err = (struct error){0};
+		assert_fails(gpu_wish_check(&wish, &whole, &err), ERROR_FAILED,
+			     cases[i].says_whole);
+	}
+}
+
 static void test_count(void **state)
 {
-	static const struct facts none = {.gpus = "", .gpu_uuids = ""},
-				  one = {.gpus = "T4", .gpu_uuids = "GPU-a"};
+	static const struct facts none = {.gpus = "", .gpu_uuids = "", .gpu_parts = ""},
+				  one = {.gpus = "T4", .gpu_uuids = "GPU-a", .gpu_parts = ""};
 
 	(void)state;
 	assert_int_equal(gpu_count(&none), 0);
@@ -133,9 +180,8 @@ static void test_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_forms),
-		SCRATCH_TEST(test_bad_forms),
-		SCRATCH_TEST(test_check),
+		SCRATCH_TEST(test_forms), SCRATCH_TEST(test_bad_forms),
+		SCRATCH_TEST(test_check), SCRATCH_TEST(test_check_parts),
 		SCRATCH_TEST(test_count),
 	};
 
