@@ -6,6 +6,7 @@
 #include "plan/gpu_wish.h"
 #include "plan/host_set.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #define PORTS .min = 1, .max = 65535
@@ -182,12 +183,28 @@ void cluster_init_host(const struct cluster *cluster, struct arena *arena, struc
 	host->jump_given = cluster->ssh.jump_given;
 }
 
+/* ':' stands in addresses of IPv6 only: "10.0.0.1:2222" would be looked up as a name. */
+static int check_colon(const struct yaml *node, const char *address, struct error *err)
+{
+	const char *colon = strchr(address, ':');
+	struct in6_addr ignored;
+
+	if (!colon || inet_pton(AF_INET6, address, &ignored) == 1)
+		return 0;
+	return yaml_error(
+		node, err,
+		"'%s' is no address: a port is the host's 'port', as in {address: %.*s, port: 2222}",
+		address, (int)(colon - address), address);
+}
+
 static int add_host(struct cluster *c, const struct yaml *node, const struct host *host,
 		    struct error *err)
 {
 	if (!cluster_host_word(host->address) || !cluster_host_word(host->name))
 		return yaml_error(node, err, "'%s' is not a host name or address",
 				  cluster_host_word(host->address) ? host->name : host->address);
+	if (check_colon(node, host->address, err) < 0 || check_colon(node, host->name, err) < 0)
+		return -1;
 	if (!cluster_host_word(host->user))
 		return yaml_error(node, err, "'%s' is not a user name", host->user);
 	for (size_t i = 0; i < c->host_count; i++)
