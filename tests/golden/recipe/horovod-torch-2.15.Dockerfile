@@ -130,7 +130,7 @@ RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc5
 # Horovod 0.28.1 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 \
       HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
-      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda HOROVOD_NCCL_HOME=/tmp/nccl; \
+      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda HOROVOD_NCCL_HOME=/opt/nccl; \
     printf '%s\n' \
       'cffi==1.15.1 --hash=sha256:94411f22c3985acaec6f83c6df553f2dbe17b698cc7f8ae751ff2237d96b9e3c' \
       'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
@@ -143,8 +143,8 @@ RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_W
       >/tmp/tools.txt; \
     step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tools.txt; \
     echo 'horovod==0.28.1 --hash=sha256:92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0' >/tmp/horovod.txt; \
-    nccl="$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")')"; mkdir -p /tmp/nccl/lib; ln -s "$nccl/../include" /tmp/nccl/; \
-    ln -s "$nccl/libnccl.so.2" /tmp/nccl/lib/libnccl.so; \
+    nccl="$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")')"; mkdir -p /opt/nccl/lib; ln -sfn "$nccl/../include" /opt/nccl/include; \
+    ln -sfn "$nccl/libnccl.so.2" /opt/nccl/lib/libnccl.so; \
     ln -sf libcuda.so /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig /usr/local/cuda/lib64/stubs; \
     python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
     mkdir /tmp/horovod; tar -xf /tmp/horovod-0.28.1.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
