@@ -2,6 +2,8 @@
 #include "resolver/request.h"
 
 #include "core/str.h"
+#include "core/words.h"
+#include "plan/host_set.h"
 #include "resolver/allow.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/gpu_find.h"
@@ -348,19 +350,13 @@ int units_read(const struct model *model, const char *const *requests, struct un
 
 /* --- hosts -------------------------------------------------------------------------------- */
 
-static void request_name_hosts(const struct model *model, struct unit *unit)
-{
-	unit->text = arena_printf(model->arena, "%s %s (host %s)", unit->driver ? "driver" : "GPU",
-				  unit->driver ? unit->driver : unit->product, unit->hosts);
-}
-
 static struct unit *find_pin(struct units *units, const char *driver, const struct value *gpu)
 {
 	for (size_t i = 0; i < units->count; i++) {
 		struct unit *unit = &units->list[i];
 
-		if (unit->hosts && (driver ? unit->driver && strcmp(unit->driver, driver) == 0
-					   : gpu && unit->gpu == gpu))
+		if (unit->on && (driver ? unit->driver && strcmp(unit->driver, driver) == 0
+					: gpu && unit->gpu == gpu))
 			return unit;
 	}
 	return NULL;
@@ -372,18 +368,24 @@ struct request_hosts {
 	size_t count, now;
 };
 
-static void request_add_host(const struct model *model, const struct request_hosts *hosts,
-			     struct unit *unit)
+static void request_add_host(const struct request_hosts *hosts, struct unit *unit)
 {
-	uint64_t *word = &unit->on[hosts->now / 64], bit = 1ULL << (hosts->now % 64);
+	unit->on[hosts->now / 64] |= 1ULL << (hosts->now % 64);
+}
 
-	if (*word & bit)
-		return;
-	*word |= bit;
-	unit->hosts = unit->hosts ? arena_printf(model->arena, "%s, %s", unit->hosts,
-						 hosts->facts[hosts->now].host)
-				  : hosts->facts[hosts->now].host;
-	request_name_hosts(model, unit);
+/* Says which hosts have it, when all are known. */
+static void request_name_hosts(const struct model *model, const struct facts *facts, size_t count,
+			       struct unit *unit)
+{
+	struct words names = WORDS_INIT(model->arena), folded = WORDS_INIT(model->arena);
+
+	for (size_t i = 0; i < count; i++)
+		if (unit->on[i / 64] >> (i % 64) & 1)
+			words_add(&names, facts[i].host);
+	host_set_fold_words(words_list(&names), &folded);
+	unit->hosts = words_join(&folded, ", ");
+	unit->text = arena_printf(model->arena, "%s %s (host %s)", unit->driver ? "driver" : "GPU",
+				  unit->driver ? unit->driver : unit->product, unit->hosts);
 }
 
 static int request_add_pin(const struct model *model, const struct request_hosts *hosts,
@@ -393,7 +395,7 @@ static int request_add_pin(const struct model *model, const struct request_hosts
 	struct unit *unit = find_pin(units, driver, gpu);
 
 	if (unit) {
-		request_add_host(model, hosts, unit);
+		request_add_host(hosts, unit);
 		return 0;
 	}
 	if (units->count == UNITS_MAX)
@@ -411,7 +413,7 @@ static int request_add_pin(const struct model *model, const struct request_hosts
 		unit->sm = value_cell(gpu, "sm");
 		unit->class = value_cell(gpu, "class");
 	}
-	request_add_host(model, hosts, unit);
+	request_add_host(hosts, unit);
 	return 0;
 }
 
@@ -442,6 +444,9 @@ int units_add_facts(const struct model *model, const struct facts *facts, size_t
 			at += length + (at[length] == ';');
 		}
 	}
+	for (size_t i = 0; i < units->count; i++)
+		if (units->list[i].on)
+			request_name_hosts(model, facts, count, &units->list[i]);
 	return 0;
 }
 

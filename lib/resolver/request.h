@@ -34,7 +34,7 @@ struct unit {
 	const char *first_cuda;		  /* of a GPU pin: gpu_first_cuda's */
 	const struct value *lost_cudnn;	  /* and gpu_lost_cudnn's */
 	const struct value *early_cudnn;  /* and gpu_early_cudnn's */
-	const char *hosts;		  /* hosts that have it, ", " between; NULL for a request */
+	const char *hosts;		  /* hosts that have it, folded; NULL for a request */
 	uint64_t *on;			  /* a bit for each of them; NULL for a request */
 	size_t on_words;
 	bool compat; /* of a driver pin: all GPUs beside it may use forward compatibility */

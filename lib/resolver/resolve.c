@@ -631,6 +631,19 @@ static const struct value *resolve_value_of(const struct domain *domain,
 	return found;
 }
 
+/* Why the unit refuses the value, and on which hosts; `text` stays NULL where it does not. */
+static void explain_unit(const struct resolver *r, const struct unit *unit,
+			 const struct value *value, const char **text, const char **source)
+{
+	const uint8_t *admits = unit->admits[value->component];
+
+	if (!admits || admits[value->index] != ADMIT_NO)
+		return;
+	unit_explain(&r->model, unit, value, text, source);
+	if (unit->is_pin)
+		*text = arena_printf(r->arena, "%s: %s", unit->text, *text);
+}
+
 /* Explains the first of the fixed values that a unit or a rule does not allow. */
 static int explain_fixed(struct resolver *r)
 {
@@ -644,9 +657,7 @@ static int explain_fixed(struct resolver *r)
 		if (!value)
 			continue;
 		for (size_t u = 0; u < r->units.count && !text; u++)
-			if (r->units.list[u].admits[c] &&
-			    r->units.list[u].admits[c][value->index] == ADMIT_NO)
-				unit_explain(&r->model, &r->units.list[u], value, &text, &source);
+			explain_unit(r, &r->units.list[u], value, &text, &source);
 		if (!text)
 			rules_explain(s, value, &text, &source);
 		s->now.chosen[c] = value;

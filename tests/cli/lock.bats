@@ -184,6 +184,21 @@ refused() {
 	refused 3 'openmpi==5.0.1 & python>=3' 'every rank hangs'
 }
 
+@test "a locked stack that hosts cannot run: the error names them" {
+	unset RINGUP_CATALOG # the real one
+	printf 'hosts: ["node[01-03]"]\naccelerator: cuda\nstack: [cuda==12.8.1]\n' >cluster.yaml
+	ringup -q resolve
+	mkdir -p .ringup
+	python3 - >.ringup/facts.json <<-'END'
+		import datetime, json
+		now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+		print(json.dumps({"ok": True, "probed": now, "hosts": [
+		    {"host": "node%02d" % i, "driver": "450.80.02" if i > 1 else "570.86.15", "gpus": "Tesla V100-SXM2-32GB"}
+		    for i in (1, 2, 3)]}))
+	END
+	refused 3 'does not fit any more' 'driver 450.80.02 (host node[02-03])'
+}
+
 @test "resolve keeps the locked versions; only the catalog's revision moves" {
 	ringup resolve
 	cp ringup.lock ../first
