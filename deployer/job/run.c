@@ -6,6 +6,8 @@
 #include "core/file.h"
 #include "core/foreign.h"
 #include "core/log.h"
+#include "core/words.h"
+#include "plan/host_set.h"
 
 #include <signal.h>
 #include <string.h>
@@ -428,6 +430,23 @@ static void run_control(void *arg)
 	supervisors_unlock(run->supervisors);
 }
 
+/* A job that did not begin because of some hosts may do without them. */
+static int run_refuse(struct fleet *fleet, struct arena *arena, struct error *err)
+{
+	struct words names = WORDS_INIT(arena);
+
+	if (fleet_result(fleet, err) == 0)
+		return error_set(err, ERROR_FAILED, "the job did not begin");
+	for (size_t i = 0; i < fleet->count; i++)
+		if (fleet->members[i].failed)
+			words_add(&names, fleet->members[i].host->name);
+	if (err->kind != ERROR_PARTIAL)
+		return -1;
+	return error_advise(err, "'--exclude %s' runs the job without %s",
+			    host_set_fold(words_list(&names), arena),
+			    names.count == 1 ? "it" : "them");
+}
+
 int job_run(struct fleet *fleet, const struct job_options *options, const char *folder,
 	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
 	    struct job_result *result, struct error *err)
@@ -462,8 +481,6 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 				 fleet->members[i].host->name);
 	supervisors_close(run.supervisors);
 	if (!result->status && !run.is_running)
-		return fleet_result(fleet, err) < 0
-			       ? -1
-			       : error_set(err, ERROR_FAILED, "the job did not begin");
+		return run_refuse(fleet, arena, err);
 	return 0;
 }

@@ -702,3 +702,10 @@ stand_in() {
 	job -- true
 	[ "$status" = 0 ]
 }
+
+@test "a host that does not answer, and that the job can do without: the error says how" {
+	sed 's/^hosts:/hosts:\n  - {address: 127.0.0.1, name: dead, port: 1}/' cluster.yaml >dead.yaml
+	fails 4 -f dead.yaml run -n 1 -- true
+	says "dead (127.0.0.1 port 1): connection refused" "'--exclude dead' runs the job without it"
+	ringup -q -f dead.yaml run -n 1 --exclude dead -- true
+}
