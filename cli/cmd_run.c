@@ -5,6 +5,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_lease.h"
 #include "cli/app/stage_simulated.h"
+#include "cli/run_dry.h"
 #include "cli/run_on.h"
 #include "cli/run_view.h"
 
@@ -30,7 +31,8 @@
 struct options {
 	const char *launcher, *name, *workdir, *sync, *roles, *input, *on, *kind;
 	struct words hosts, env, settings;
-	int nodes, ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, retries;
+	int nodes, ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, grace_s,
+		retries;
 	bool local, detach, dry_run, tty, mixed_versions, wait, spread;
 };
 
@@ -68,6 +70,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_COUNT,
 	 offsetof(struct options, start_timeout_s)},
+	{0, "grace", "S", "seconds between SIGTERM and SIGKILL when the job ends (4)", OPT_COUNT,
+	 offsetof(struct options, grace_s)},
 	{0, "mixed-versions", NULL, "hosts may have different versions of torch, MPI and so on",
 	 OPT_FLAG, offsetof(struct options, mixed_versions)},
 	{0, "local", NULL, "on this machine, without a cluster, containers and logins", OPT_FLAG,
@@ -140,6 +144,7 @@ static const char *const *take_job(const struct stages *s, struct options *o,
 	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
 	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;
 	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
+	o->grace_s = o->grace_s ? o->grace_s : job->grace_s;
 	o->retries = o->retries ? o->retries : job->retries;
 	return stage_job_command(s, job, arguments + 1);
 }
@@ -225,7 +230,11 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .timeout_s = o->timeout_s,
 					 .hang_timeout_s = o->hang_timeout_s,
 					 .start_timeout_s = o->start_timeout_s,
+					 .grace_s = o->grace_s,
 					 .mixed_versions = o->mixed_versions};
+	if (o->grace_s > JOB_GRACE_MAX_S)
+		return error_set(err, ERROR_USAGE, "--grace %d: %d seconds are the most",
+				 o->grace_s, JOB_GRACE_MAX_S);
 	if (check_env(&o->env, err) < 0 ||
 	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
@@ -251,78 +260,16 @@ static void run_in_synced(struct job *job)
 						       job->wish.workdir, job->stages->arena);
 }
 
-/*
- * Takes what the last probe said of the hosts, since a dry run asks nobody, and says what the numbers of ranks rest on.
- */
-static int dry_run_facts(struct job *job, struct error *err)
-{
-	const struct options *o = job->options;
-	struct stages *s = job->stages;
-	struct words unknown = WORDS_INIT(s->arena);
-	size_t has, most = 0;
-	struct gpu_wish wish;
-	struct fleet seen;
-
-	if (stage_read_facts(s, &seen, err) < 0)
-		return -1;
-	for (size_t i = 0; i < s->fleet.count; i++) {
-		struct member *m = &s->fleet.members[i];
-
-		for (size_t k = 0; k < seen.count; k++)
-			if (strcmp(seen.members[k].facts.host, m->host->name) == 0)
-				m->facts = seen.members[k].facts;
-		if (m->facts.gpus) {
-			member_gpu_wish(m, &wish);
-			has = gpu_wish_count(&wish, &m->facts);
-			most = has > most ? has : most;
-		} else if (o->gpus || (!o->per_host && !m->host->slots)) {
-			words_add(&unknown, m->host->name);
-		}
-	}
-	if (unknown.count)
-		log_warn(
-			"%zu of %zu hosts have no facts on file (%s%s): how many ranks they take is not known, and one stands for it; 'ringup probe' asks them",
-			unknown.count, s->fleet.count, unknown.list[0],
-			unknown.count > 1 ? " ..." : "");
-	else if (o->gpus && most < (size_t)o->gpus)
-		return error_set(
-			err, most ? ERROR_USAGE : ERROR_PARTIAL,
-			"--gpus %d: by the last probe no host gives the job more than %zu GPUs",
-			o->gpus, most);
-	if (o->gpus)
-		log_warn(
-			"the leases choose hosts and GPUs when the job starts, so these may be others, and fewer where somebody has some");
-	return 0;
-}
-
-/* Ports and interfaces are the hosts' to say, so PORT stands for the former here. */
 static int dry_run(struct job *job, struct error *err)
 {
-	_cleanup_(json_free) cJSON *json = json_document();
 	struct stages *s = job->stages;
 	struct job_plan plan;
-	cJSON *shown = NULL;
 
 	job->wish.name = job->options->name ? job->options->name : "job";
-	if (dry_run_facts(job, err) < 0 ||
-	    job_plan_without_hosts(&s->fleet, &job->wish, s->arena, &plan, err) < 0)
+	if (run_dry_plan(s, &job->wish, &plan, err) < 0)
 		return -1;
 	run_in_synced(job);
-	cJSON_AddStringToObject(json, "launcher", job->wish.launcher->name);
-	cJSON_AddNumberToObject(json, "ranks", plan.world);
-	if (s->ctx->json)
-		shown = cJSON_AddArrayToObject(json, "tasks");
-	for (size_t i = 0; i < plan.host_count; i++) {
-		struct job_tasks tasks = {.arena = s->arena};
-
-		if (job->wish.launcher->tasks(&plan, &plan.hosts[i], &tasks, err) < 0)
-			return -1;
-		for (size_t k = 0; k < tasks.count; k++)
-			run_view_task(&plan, &plan.hosts[i], &tasks.list[k], shown);
-	}
-	if (shown)
-		json_print(stdout, json);
-	return 0;
+	return run_dry_print(s, &plan, err);
 }
 
 static void job_began(void *arg, const struct job_plan *plan)
@@ -463,6 +410,7 @@ static int job_open(struct job *job, const char *const *command, const char *sta
 					  .next = "",
 					  .sync = job->sync.folder ? job_sync_name(&job->sync) : "",
 					  .pid = getpid(),
+					  .grace_s = job->options->grace_s,
 					  .is_local = job->options->local};
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &job->lock, err) < 0 ||
@@ -583,6 +531,7 @@ static int run_check_on(const struct options *o, struct error *err)
 			    : o->wait || o->spread ? "--wait and --spread"
 			    : o->hang_timeout_s	   ? "--hang-timeout"
 			    : o->start_timeout_s   ? "--start-limit"
+			    : o->grace_s	   ? "--grace"
 						   : NULL;
 
 	if (!o->on && (o->nodes || o->settings.count || o->kind))

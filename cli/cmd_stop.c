@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/foreign.h"
 #include "deployer/job/leftovers.h"
+#include "deployer/job/plan.h"
 #include "deployer/scheduler/scheduled.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STOP_SECONDS 20 /* longer than a run takes to end everything (deployer/job/run.c) */
+#define STOP_SECONDS \
+	16 /* with the grace longer than a run takes to end everything (deployer/job/run.c) */
 
 /*
  * Ends what a job left whose ringup was killed. Its supervisors end it by themselves, unless they were
@@ -77,8 +79,8 @@ static int stop_scheduled(struct stages *s, struct job_record *record, struct er
 
 static int stop_job(struct stages *s, const char *name, struct error *err)
 {
-	uint64_t deadline = clock_usec() + STOP_SECONDS * UINT64_C(1000000);
 	struct job_record record;
+	uint64_t deadline;
 
 	if (job_record_read(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
@@ -96,6 +98,9 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 	if (record.pid <= 1 || kill(record.pid, SIGTERM) < 0)
 		return error_errno(err, "%s: cannot stop the ringup that runs it (pid %d)", name,
 				   record.pid);
+	deadline = clock_usec() +
+		   (uint64_t)(STOP_SECONDS + (record.grace_s > 0 ? record.grace_s : JOB_GRACE_S)) *
+			   1000000;
 	while (job_is_alive(&record)) {
 		if (interrupt_check(err) < 0)
 			return -1;
@@ -130,7 +135,8 @@ const struct command command_stop = {
 	.name = "stop",
 	.arguments = "JOB...",
 	.summary = "ends a job on every host",
-	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds. With\n"
+	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds or\n"
+		"what 'run --grace' said. With\n"
 		"'run --retries' it is not started again. Of a job that is lost it ends what is left on the hosts.\n"
 		"A job of a scheduler (run --on) is cancelled there.\n",
 	.min_arguments = 1,

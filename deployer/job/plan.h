@@ -18,6 +18,8 @@ struct plan;
 /* What one rank's stdin is; that of the others is /dev/null. */
 enum job_input_kind { JOB_INPUT_NONE, JOB_INPUT_PIPE, JOB_INPUT_TERMINAL };
 
+#define JOB_GRACE_S 4 /* ringup-job's own, too (images/worker/job/main.c) */
+
 struct job_options {
 	const char *name; /* of the job: letters, digits, '-', '_' and '.' */
 	const struct launcher *launcher;
@@ -35,12 +37,18 @@ struct job_options {
 	int timeout_s;		       /* of the whole job; 0: none */
 	int hang_timeout_s;	       /* without a line of any rank; 0: none */
 	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
-	bool mixed_versions;	       /* the hosts' libraries may differ */
-	const char *id;		       /* that GPUs were leased for; NULL: a new one */
+	int grace_s;	     /* from SIGTERM to SIGKILL when the job ends; 0: JOB_GRACE_S */
+	bool mixed_versions; /* the hosts' libraries may differ */
+	const char *id;	     /* that GPUs were leased for; NULL: a new one */
 	/* the GPUs that were leased on each member of the fleet (job_leases.h); NULL: none were */
 	const char *const *const *devices;
 	const struct plan *lock; /* hosts without containers must have its libraries; or NULL */
 };
+
+static inline int job_grace_s(const struct job_options *options)
+{
+	return options->grace_s ? options->grace_s : JOB_GRACE_S;
+}
 
 /* Where the ranks of a host run; "" as in job_options. */
 static inline const char *job_workdir(const struct job_options *options,

@@ -60,6 +60,8 @@ int job_record_write(const struct job_record *record, struct error *err)
 	for (const char *const *name = record->host_names; name && *name; name++)
 		cJSON_AddItemToArray(names, cJSON_CreateString(*name));
 	json_add_text(json, "sync", record->sync);
+	if (record->grace_s)
+		cJSON_AddNumberToObject(json, "grace", record->grace_s);
 	if (record->is_local)
 		cJSON_AddBoolToObject(json, "local", true);
 	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
@@ -120,6 +122,7 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.ranks = json_int(json, "ranks", 0),
 		.hosts = json_int(json, "hosts", 0),
 		.pid = json_int(json, "pid", 0),
+		.grace_s = json_int(json, "grace", 0),
 		.is_local = cJSON_IsTrue(json_member(json, "local")),
 	};
 	return 0;

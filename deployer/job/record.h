@@ -30,6 +30,7 @@ struct job_record {
 	const char *next;  /* the job that it was started again as; "" */
 	const char *newer; /* the last job that was given this name when it was taken; "" */
 	int status, ranks, hosts;
+	int grace_s;	       /* that its processes have when it is stopped; 0: JOB_GRACE_S */
 	int pid;	       /* of the ringup that runs it */
 	const char *id;	       /* its processes have this as RINGUP_JOB_ID; "" until it runs */
 	const char *scheduler; /* that runs the job as its `id`, with or without ringup; "" */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#define STOP_USEC 12000000 /* for all supervisors to end their part */
+#define STOP_USEC 8000000 /* for all supervisors to end their part, after the grace */
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
@@ -420,7 +420,7 @@ static void run_control(void *arg)
 	job_verdict_close(&run->verdict);
 	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
-	deadline = clock_usec() + STOP_USEC;
+	deadline = clock_usec() + STOP_USEC + (uint64_t)job_grace_s(run->plan.options) * 1000000;
 	while (!supervisors_ended(run->supervisors, LOST_USEC) && clock_usec() < deadline &&
 	       !interrupted_twice()) {
 		supervisors_wait(run->supervisors, WAKE_MSEC);

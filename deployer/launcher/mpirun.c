@@ -83,6 +83,11 @@ void mpirun_add_env(const struct job_plan *plan, struct words *env)
 		words_add(env, "OMPI_MCA_btl=self,tcp");
 	if (mpirun_is_crowded(plan))
 		words_add(env, "OMPI_MCA_mpi_yield_when_idle=1");
+	/* else SIGKILL comes one second after mpirun has passed SIGTERM on (orte/mca/odls/base, "sigkill_timeout") */
+	if (plan->options->grace_s) {
+		words_addf(env, "OMPI_MCA_odls_base_sigkill_timeout=%d", plan->options->grace_s);
+		words_addf(env, "PRTE_MCA_odls_base_sigkill_timeout=%d", plan->options->grace_s);
+	}
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #define CLUSTER_HOSTS_MAX 4096
 #define JOB_NAME_BYTES_MAX 60
+#define JOB_GRACE_MAX_S 3600 /* ringup-job --grace takes no more */
 
 struct host {
 	const char *name;    /* as in the file; tables and errors print it */
@@ -108,7 +109,7 @@ struct cluster_job {
 	const char *const *hosts, *const *env;
 	const char *workdir, *sync;
 	int ranks, per_host, gpus;
-	int timeout_s, hang_timeout_s, start_timeout_s, retries;
+	int timeout_s, hang_timeout_s, start_timeout_s, grace_s, retries;
 };
 
 struct cluster {

@@ -642,3 +642,26 @@ void model_mark_met(struct model *model, const char *const *met)
 			if (strcmp(model->conflicts[i].id, *id) == 0)
 				model->conflicts[i].is_met = true;
 }
+
+const struct value *model_find_choice(const struct domain *domain, const struct choice *choice,
+				      const struct choice *os)
+{
+	const struct value *found = NULL;
+
+	for (size_t i = 0; i < domain->count; i++) {
+		const struct value *value = &domain->values[i];
+
+		if (strcmp(value->version, choice->version) != 0 ||
+		    (os && *value->os && strcmp(value->os, os->version) != 0))
+			continue;
+		if (!found)
+			found = value;
+		if (strcmp(value_cell(value, "run_packages"), choice->run_packages) == 0 &&
+		    strcmp(value_cell(value, "sha256"), choice->sha256) == 0 &&
+		    strcmp(value_cell(value, "pip"), choice->pip) == 0 &&
+		    (strcmp(value_cell(value, "index"), choice->index) == 0 ||
+		     (!*choice->index && *value_cell(value, "on_pypi"))))
+			return value;
+	}
+	return found;
+}

@@ -12,6 +12,7 @@
 #include "resolver/catalog.h"
 #include "resolver/conditions.h"
 #include "plan/component.h"
+#include "plan/plan.h"
 #include "plan/version.h"
 
 /* The tier of a row that names an archive without its checksum. It is taken only on request. */
@@ -117,6 +118,10 @@ void model_mark_rules(struct model *model);
 
 /* Marks the warnings with these ids as met; NULL: none. */
 void model_mark_met(struct model *model, const char *const *met);
+
+/* The row that the choice was made from, or the first of its version, for that OS unless NULL. NULL: there is none. */
+const struct value *model_find_choice(const struct domain *domain, const struct choice *choice,
+				      const struct choice *os);
 
 static inline bool bit_is_set(const uint64_t *words, size_t bit)
 {

@@ -607,43 +607,6 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 
 /* --- is a plan of yesterday still a stack? ---------------------------------------------------- */
 
-/* The row that the choice was made from, or the first of that version, for that OS unless NULL. */
-static const struct value *resolve_value_of(const struct domain *domain,
-					    const struct choice *choice, const struct choice *os)
-{
-	const struct value *found = NULL;
-
-	for (size_t i = 0; i < domain->count; i++) {
-		const struct value *value = &domain->values[i];
-
-		if (strcmp(value->version, choice->version) != 0 ||
-		    (os && *value->os && strcmp(value->os, os->version) != 0))
-			continue;
-		if (!found)
-			found = value;
-		if (strcmp(value_cell(value, "run_packages"), choice->run_packages) == 0 &&
-		    strcmp(value_cell(value, "sha256"), choice->sha256) == 0 &&
-		    strcmp(value_cell(value, "pip"), choice->pip) == 0 &&
-		    (strcmp(value_cell(value, "index"), choice->index) == 0 ||
-		     (!*choice->index && *value_cell(value, "on_pypi"))))
-			return value;
-	}
-	return found;
-}
-
-/* Why the unit refuses the value, and on which hosts; `text` stays NULL where it does not. */
-static void explain_unit(const struct resolver *r, const struct unit *unit,
-			 const struct value *value, const char **text, const char **source)
-{
-	const uint8_t *admits = unit->admits[value->component];
-
-	if (!admits || admits[value->index] != ADMIT_NO)
-		return;
-	unit_explain(&r->model, unit, value, text, source);
-	if (unit->is_pin)
-		*text = arena_printf(r->arena, "%s: %s", unit->text, *text);
-}
-
 /* Explains the first of the fixed values that a unit or a rule does not allow. */
 static int explain_fixed(struct resolver *r)
 {
@@ -656,8 +619,15 @@ static int explain_fixed(struct resolver *r)
 
 		if (!value)
 			continue;
-		for (size_t u = 0; u < r->units.count && !text; u++)
-			explain_unit(r, &r->units.list[u], value, &text, &source);
+		for (size_t u = 0; u < r->units.count && !text; u++) {
+			const struct unit *unit = &r->units.list[u];
+
+			if (!unit->admits[c] || unit->admits[c][value->index] != ADMIT_NO)
+				continue;
+			unit_explain(&r->model, unit, value, &text, &source);
+			if (unit->is_pin) /* its text names the hosts */
+				text = arena_printf(r->arena, "%s: %s", unit->text, text);
+		}
 		if (!text)
 			rules_explain(s, value, &text, &source);
 		s->now.chosen[c] = value;
@@ -697,10 +667,10 @@ int plan_check(const struct catalog *catalog, const struct resolve_input *input,
 		/* a library of a wheel is no row of the system's, whatever has its version */
 		if (*plan->choices[i].wheel && c != COMPONENT_CUDA)
 			continue;
-		r->search.fixed[c] = resolve_value_of(&r->model.domains[c], &plan->choices[i], os);
+		r->search.fixed[c] = model_find_choice(&r->model.domains[c], &plan->choices[i], os);
 		if (!r->search.fixed[c])
 			r->search.fixed[c] =
-				resolve_value_of(&r->model.domains[c], &plan->choices[i], NULL);
+				model_find_choice(&r->model.domains[c], &plan->choices[i], NULL);
 		if (!r->search.fixed[c]) /* no row of today's catalog excludes it */
 			return 0;
 	}

@@ -291,6 +291,17 @@ started() {
 	job_left_nothing
 }
 
+@test "--grace: what takes longer than 4 seconds to save its work has the time" {
+	# shellcheck disable=SC2016 # the rank's own
+	ringup -q run -d -n 1 --grace 40 --name saves -- sh -c 'trap "sleep 5; echo saved; exit" TERM; echo begun; while :; do sleep 0.1; done' >name 2>&1 3>&- 4>&-
+	wait_for 20 grep -q begun .ringup/jobs/saves/rank-0.log
+	ringup -q stop saves
+	grep -q saved .ringup/jobs/saves/rank-0.log
+	fails 2 run --grace 3601 -- true
+	says "3600 seconds are the most"
+	job_left_nothing
+}
+
 @test "--detach, ps, logs, wait and stop" {
 	name=$(ringup run -d --name apart -- sh -c "echo up; sleep 1; echo late; exit \$((RANK == 1 ? 9 : 0))" 3>&- 4>&-)
 	[ "$name" = apart ]

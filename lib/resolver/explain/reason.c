@@ -207,7 +207,7 @@ static void add_gpu_clause(const struct search *s, const struct value *cuda, str
 }
 
 /* Whether the stack has another release of the library than the one that is chosen: a wheel's. */
-static bool is_replaced(const struct search *s, const struct value *value)
+static bool reason_is_replaced(const struct search *s, const struct value *value)
 {
 	const char *version = value->version;
 
@@ -220,7 +220,7 @@ static void add_demands(const struct search *s, const struct value *value, struc
 	for (int c = COMPONENT_TENSORFLOW; c < COMPONENT_COUNT; c++) {
 		const struct value *other = s->now.chosen[c];
 
-		if (!other || other == value || is_replaced(s, other))
+		if (!other || other == value || reason_is_replaced(s, other))
 			continue;
 		if (other->needs[value->component] && c != COMPONENT_OS &&
 		    needs_admit(other->needs[value->component], value->version))
