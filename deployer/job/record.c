@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define NAMES_MAX 10000
-#define NUMBER_BYTES 5 /* "-9999" behind a name that is taken */
+#define RESERVE_BYTES 16384 /* more than a record has, but for hundreds of hosts */
+#define NUMBER_BYTES 5	    /* "-9999" behind a name that is taken */
 
 static const char *jobs_folder(const struct cluster *cluster, struct arena *arena)
 {
@@ -35,10 +36,34 @@ static int check_name(const struct cluster *cluster, const char *name, struct er
 	return 0;
 }
 
+/* Keeps disk space for the record of the job's end: what fills the disk is often the job. */
+static void record_reserve(const struct job_record *record, struct arena *arena)
+{
+	static const char zeros[RESERVE_BYTES];
+	struct error ignored = {0};
+
+	file_write(arena_printf(arena, "%s/reserve", record->folder), zeros, sizeof(zeros), 0600,
+		   &ignored);
+}
+
+static int record_put(const struct job_record *record, const cJSON *json, struct error *err)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = arena_printf(&arena, "%s/job.json", record->folder);
+	const char *reserve = arena_printf(&arena, "%s/reserve", record->folder);
+	bool ends = *record->ended;
+	int rc = json_write(path, json, 0600, err);
+
+	if ((rc < 0 || ends) && unlink(reserve) == 0 && rc < 0) {
+		*err = (struct error){0};
+		rc = json_write(path, json, 0600, err);
+	}
+	return rc;
+}
+
 int job_record_write(const struct job_record *record, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	cJSON *names;
 
 	cJSON_AddStringToObject(json, "name", record->name);
@@ -64,7 +89,7 @@ int job_record_write(const struct job_record *record, struct error *err)
 		cJSON_AddNumberToObject(json, "grace", record->grace_s);
 	if (record->is_local)
 		cJSON_AddBoolToObject(json, "local", true);
-	return json_write(arena_printf(&arena, "%s/job.json", record->folder), json, 0600, err);
+	return record_put(record, json, err);
 }
 
 bool job_is_alive(const struct job_record *record)
@@ -227,6 +252,7 @@ int job_record_create(const struct cluster *cluster, const char *wanted, struct 
 		if (mkdir(record->folder, 0700) == 0) {
 			if (*wanted && i > 1)
 				record_give_name(folder, wanted, record->name, arena);
+			record_reserve(record, arena);
 			return file_lock(arena_printf(arena, "%s/lock", record->folder), lock, err);
 		}
 		if (errno != EEXIST)

@@ -4,6 +4,7 @@
  *
  *   job.json       struct job_record
  *   lock           held while the ringup that runs the job lives
+ *   reserve        space for the last job.json on a full disk, until the job has ended
  *   all.log, rank-N.log, launcher.log   (output.h)
  *
  * A job whose record has no end and whose lock is free was killed: its state is "lost". One of a scheduler goes

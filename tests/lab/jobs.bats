@@ -530,8 +530,11 @@ time.sleep(1000)"
 }
 
 @test "a full disk under .ringup: the job goes on, and the person is told" {
+	mkdir -p -m 700 "$LAB/.ringup/jobs"
 	mount -t tmpfs -o size=256k,mode=0700 tmpfs "$LAB/.ringup/jobs"
-	job -n 1 -- sh -c 'seq 100000; echo end'
+	job -n 1 --name full -- sh -c 'seq 100000; echo end'
+	[ "$(jq -r .state .ringup/jobs/full/job.json)" = done ]
+	[ ! -e .ringup/jobs/full/reserve ]
 	umount "$LAB/.ringup/jobs"
 	[ "$status" = 0 ]
 	[ "$(tail -n 1 out)" = "[0 node01] end" ]
