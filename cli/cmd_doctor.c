@@ -45,31 +45,49 @@ struct examination {
 	size_t counts[FINDING_SEVERITIES];
 };
 
-/* The oldest driver of the lock's CUDA, by the catalog: ">=525.60.13" without its sign. */
+static bool doctor_are_alike(const struct facts *a, const struct facts *b)
+{
+	return strcmp(a->driver, b->driver) == 0 && strcmp(a->gpus, b->gpus) == 0 &&
+	       strcmp(a->arch, b->arch) == 0;
+}
+
+/* Judges the member with all that have its driver and GPUs: they get one sentence, which names them. */
+static void doctor_judge_alike(struct stages *s, const struct member *first, const char **misfits)
+{
+	struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
+	size_t count = 0;
+	const char *misfit;
+
+	for (size_t i = first->index; i < s->fleet.count; i++)
+		if (member_is_active(&s->fleet.members[i]) &&
+		    doctor_are_alike(&s->fleet.members[i].facts, &first->facts))
+			facts[count++] = s->fleet.members[i].facts;
+	misfit = stage_misfit(s, facts, count);
+	for (size_t i = first->index; i < s->fleet.count; i++)
+		if (member_is_active(&s->fleet.members[i]) &&
+		    doctor_are_alike(&s->fleet.members[i].facts, &first->facts))
+			misfits[i] = misfit;
+}
+
 static void doctor_read_stack(struct stages *s, struct doctor_stack *stack)
 {
+	const char **misfits = ARENA_ARRAY(s->arena, s->fleet.count + 1, const char *);
 	struct error ignored = {0};
-	const struct choice *cuda;
-	const struct table *table;
 	struct lock lock;
 	bool found;
 
-	*stack = (struct doctor_stack){"", ""};
-	if (lock_read(stage_lock_path(s), s->arena, &lock, &found, &ignored) < 0 || !found)
-		return;
-	stack->accelerator = lock.plan.accelerator;
-	cuda = plan_choice(&lock.plan, "cuda");
-	if (!cuda || stage_catalog(s, &ignored) < 0 ||
-	    !(table = catalog_table(&s->catalog, "cuda")))
-		return;
-	for (size_t i = 0; i < table->row_count; i++) {
-		const char *minor = table_cell(table, i, "driver_minor");
-		const char *needs = *minor ? minor : table_cell(table, i, "driver");
+	*stack = (struct doctor_stack){"", misfits};
+	if (lock_read(stage_lock_path(s), s->arena, &lock, &found, &ignored) == 0 && found)
+		stack->accelerator = lock.plan.accelerator;
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
 
-		if (strcmp(table_cell(table, i, "version"), cuda->version) == 0 &&
-		    starts_with(needs, ">="))
-			stack->driver =
-				arena_strndup(s->arena, needs + 2, strcspn(needs + 2, ";|"));
+		if (misfits[i])
+			continue;
+		if (member_is_active(m) && *stack->accelerator)
+			doctor_judge_alike(s, m, misfits);
+		else
+			misfits[i] = "";
 	}
 }
 

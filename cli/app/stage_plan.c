@@ -471,6 +471,25 @@ int stage_plan(struct stages *s, struct error *err)
 	return 0;
 }
 
+const char *stage_misfit(struct stages *s, const struct facts *facts, size_t count)
+{
+	struct resolve_input input;
+	struct error err = {0};
+	struct lock lock;
+	bool found;
+
+	if (lock_read(stage_lock_path(s), s->arena, &lock, &found, &err) < 0 || !found ||
+	    stage_catalog(s, &err) < 0)
+		return "";
+	fill_input(s, NULL, &input);
+	input.facts = facts;
+	input.fact_count = count;
+	if (platforms_check(&s->catalog, &input, &lock.plan, s->arena, &s->why, &err) == 0 ||
+	    err.kind != ERROR_UNSATISFIED)
+		return "";
+	return arena_strdup(s->arena, err.text);
+}
+
 int stage_lock(struct stages *s, struct error *err)
 {
 	const char *path = stage_lock_path(s), *recipe = NULL, *image = NULL;

@@ -157,7 +157,7 @@ static const char *patient_more(const struct member *m, const struct doctor_stac
 	patient_line(&out, "cluster_running", m->state.running ? "yes" : "");
 	patient_line(&out, "cluster_hosts", arena_printf(arena, "%zu", m->fleet->count));
 	patient_line(&out, "cluster_local", patient_is_local(m->fleet, arena) ? "yes" : "");
-	patient_line(&out, "stack_driver", stack->driver);
+	patient_line(&out, "stack_misfit", stack->misfits[m->index]);
 	patient_line(&out, "stack_accelerator", stack->accelerator);
 	patient_line(&out, "overlap",
 		     doctor_overlap(m->facts.interface_cidr, m->facts.interface,

@@ -8,9 +8,10 @@
 #include "deployer/doctor/findings.h"
 #include "deployer/fleet.h"
 
-/* What the stack asks of the hosts; "" where it is not known. */
+/* What is known of the stack of ringup.lock. */
 struct doctor_stack {
-	const char *accelerator, *driver;
+	const char *accelerator;    /* "" where there is no lock */
+	const char *const *misfits; /* by member: why it does not fit the host, or "" */
 };
 
 /*

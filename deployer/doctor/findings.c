@@ -23,7 +23,7 @@ const char *const finding_names[][2] = {
 	{"cluster_running", "yes where the cluster's container runs on the host"},
 	{"cluster_hosts", "how many hosts were probed"},
 	{"cluster_local", "yes where all hosts are one machine with loopback addresses"},
-	{"stack_driver", "the oldest driver that the stack of ringup.lock runs with"},
+	{"stack_misfit", "why the stack of ringup.lock does not fit the host's driver and GPUs"},
 	{"stack_accelerator", "cuda or cpu"},
 	{"overlap", "another interface whose network holds the cluster's"},
 	{"try_unreachable", "hosts that this host cannot reach at all"},

@@ -607,6 +607,17 @@ int resolve_all(const struct catalog *catalog, const struct resolve_input *input
 
 /* --- is a plan of yesterday still a stack? ---------------------------------------------------- */
 
+/* The values are free again if nothing fits without them either: then the requests and the hosts are what to explain. */
+static void free_fixed(struct resolver *r)
+{
+	const struct value *fixed[COMPONENT_COUNT];
+
+	memcpy(fixed, r->search.fixed, sizeof(fixed));
+	memset(r->search.fixed, 0, sizeof(fixed));
+	if (resolve_find(r))
+		memcpy(r->search.fixed, fixed, sizeof(fixed));
+}
+
 /* Explains the first of the fixed values that a unit or a rule does not allow. */
 static int explain_fixed(struct resolver *r)
 {
@@ -637,8 +648,10 @@ static int explain_fixed(struct resolver *r)
 						     value->version),
 					text, source);
 	}
-	if (!text)
+	if (!text) {
+		free_fixed(r);
 		return resolve_explain(r);
+	}
 	suggest_allow(r);
 	error_set(r->err, ERROR_UNSATISFIED, "%s", text);
 	return unsatisfied_advise(r->why, r->arena, r->err);
