@@ -111,11 +111,16 @@ time.sleep(60)" >full 3>&- 4>&- &
 	trust 127.0.0.2
 	for transport in auto openssh; do
 		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		# until ringup has met it
+		: >../err
 		python3 -c "
 import socket, time
 c = socket.create_connection(('127.0.0.2', $PORT))
 print('holds', flush=True)
-time.sleep(1.5)" >held 3>&- 4>&- &
+for _ in range(250):
+    if 'it is tried again' in open('../err').read():
+        break
+    time.sleep(0.1)" >held 3>&- 4>&- &
 		holder=$!
 		until [ -s held ]; do sleep 0.05; done
 		apart timeout 30 ringup -v exec -l -- echo fine
