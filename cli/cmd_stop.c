@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define STOP_SECONDS \
-	16 /* with the grace longer than a run takes to end everything (deployer/job/run.c) */
+	16 /* and the grace: longer than a run needs to end everything (deployer/job/run.c) */
 
 /*
  * Ends what a job left whose ringup was killed. Its supervisors end it by themselves, unless they were
@@ -135,10 +135,9 @@ const struct command command_stop = {
 	.name = "stop",
 	.arguments = "JOB...",
 	.summary = "ends a job on every host",
-	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds or\n"
-		"what 'run --grace' said. With\n"
-		"'run --retries' it is not started again. Of a job that is lost it ends what is left on the hosts.\n"
-		"A job of a scheduler (run --on) is cancelled there.\n",
+	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds, or after those\n"
+		"of 'run --grace'. With 'run --retries' it is not started again. Of a job that is lost it ends what is\n"
+		"left on the hosts. A job of a scheduler (run --on) is cancelled there.\n",
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.run = stop_run,
