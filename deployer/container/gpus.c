@@ -129,8 +129,8 @@ static int gpus_look_inside(struct member *m, void *arg, struct error *err)
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,
-		"%s: its container sees %zu of the %zu GPUs that it was to get; look at the log of NVIDIA's container toolkit there, and at 'nvidia-smi' on the host",
-		m->host->name, seen, wanted);
+		"%s: its container sees %zu of the %zu GPUs that it was to get; 'ringup restart %s' gives it those that came back since it began; if it does not, look at the log of NVIDIA's container toolkit there",
+		m->host->name, seen, wanted, m->host->name);
 }
 
 void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator)
