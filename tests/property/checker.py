@@ -120,7 +120,8 @@ def brought_choice(catalog, name, choice, document, found, givens):
     wheels = found.get(choice["wheel"], [])
     extra = [key for key, _ in CELLS if choice.get(key)]
     fits = any(rules.brings(wheel, name) == choice["version"] for wheel in wheels)
-    system = name == "nccl" and "horovod" in document["stack"]
+    # Horovod is built against the wheel's NCCL; wheels for Arm may have it without the header
+    system = name == "nccl" and "horovod" in document["stack"] and document.get("arch") == "aarch64"
     good = fits and not extra and not system and name not in givens.names
     return [Row(version=choice["version"], wheel=choice["wheel"], kind="wheel", built="")] if good else []
 
