@@ -136,8 +136,8 @@ const struct command command_stop = {
 	.arguments = "JOB...",
 	.summary = "ends a job on every host",
 	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds, or after those\n"
-		"of 'run --grace'. With 'run --retries' it is not started again. Of a job that is lost it ends what is\n"
-		"left on the hosts. A job of a scheduler (run --on) is cancelled there.\n",
+		"of 'run --grace'. With 'run --retries' it is not started again. Of a job that is lost it ends what\n"
+		"is left on the hosts. A job of a scheduler (run --on) is cancelled there.\n",
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.run = stop_run,

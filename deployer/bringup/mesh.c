@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MESH_TIMEOUT_S 600
+#define MESH_PATIENCE_S "15" /* a busy host needs seconds to start an sshd */
 #define LOG_BYTES 600
 #define LOG_LINES 20
 #define MESH_PAIRS_SHOWN 4
@@ -87,19 +88,32 @@ static int watch_one(struct member *m, void *arg, struct error *err)
 
 static const char *const NO_WORDS[] = {NULL};
 
-/* The members that this one must be able to log in to: the next ones in the ring of hosts. */
-static const char *const *peers_of(struct member *m)
+/* How long the sshds of the fleet may need until they let workers in. */
+static const char *mesh_patience(const struct fleet *fleet)
 {
-	struct words peers = WORDS_INIT(&m->arena);
+	for (size_t i = 0; i < fleet->count; i++)
+		if (fleet->members[i].changed)
+			return MESH_PATIENCE_S;
+	return "0";
+}
+
+/*
+ * The words of mesh.sh: the patience, and the members that this one must be able to log in to, which are the next ones in
+ * the ring of hosts. NO_WORDS when there are none.
+ */
+static const char *const *mesh_words(struct member *m)
+{
+	struct words words = WORDS_INIT(&m->arena);
 	struct fleet *fleet = m->fleet;
 
-	for (size_t i = 1; i < fleet->count && peers.count < MESH_PEERS_MAX; i++) {
+	words_add(&words, mesh_patience(fleet));
+	for (size_t i = 1; i < fleet->count && words.count <= MESH_PEERS_MAX; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
 
 		if (member_is_active(peer))
-			words_add(&peers, peer->host->name);
+			words_add(&words, peer->host->name);
 	}
-	return peers.list ? peers.list : NO_WORDS;
+	return words.count > 1 ? words.list : NO_WORDS;
 }
 
 /* What ssh says of a login that failed, and what that means; "%d" is the port. Rows are tried in order. */
@@ -205,11 +219,11 @@ static int meet_one(struct member *m, void *arg, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct words words = WORDS_INIT(&m->arena);
-	const char *const *const *peers = arg;
+	const char *const *const *of = arg;
 
-	if (!*peers[m->index])
+	if (!*of[m->index])
 		return 0;
-	if (remote_script("mesh", peers[m->index], &words, err) < 0)
+	if (remote_script("mesh", of[m->index], &words, err) < 0)
 		return -1;
 	if (member_exec(m, words.list, MESH_TIMEOUT_S, &result, err) < 0)
 		return -1;
@@ -224,11 +238,11 @@ static int meet_one(struct member *m, void *arg, struct error *err)
  */
 static void mesh_meet(struct fleet *fleet)
 {
-	const char *const **peers = ARENA_ARRAY(fleet->arena, fleet->count, const char *const *);
+	const char *const **of = ARENA_ARRAY(fleet->arena, fleet->count, const char *const *);
 
 	for (size_t i = 0; i < fleet->count; i++)
-		peers[i] = peers_of(&fleet->members[i]);
-	fleet_each(fleet, meet_one, peers);
+		of[i] = mesh_words(&fleet->members[i]);
+	fleet_each(fleet, meet_one, of);
 }
 
 /*

@@ -65,7 +65,7 @@ static int replace_add_proof(struct member *m, struct words *out, struct error *
 	const char *own = m->fleet->container;
 	struct words login = WORDS_INIT(&m->arena);
 
-	if (remote_script("mesh", WORDS(m->host->name), &login, err) < 0)
+	if (remote_script("mesh", WORDS("0", m->host->name), &login, err) < 0)
 		return -1;
 	words_addf(out, "folder=%s", m->state.folder);
 	replace_add(out, "state", replace_words(m, e->state, own, ""));
