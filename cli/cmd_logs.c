@@ -137,6 +137,21 @@ static int logs_print_job(const struct job_record *record, struct scheduled *sch
 	return 0;
 }
 
+/*
+ * Opens a file of the job. There is none before it begins, as when it waits for GPUs, and none at all when it never does:
+ * *file is NULL then, with errno.
+ */
+static int logs_open(const struct job_record *record, const char *path, bool waits, FILE **file,
+		     struct error *err)
+{
+	while (!(*file = fopen(path, "re")) && waits && job_is_alive(record)) {
+		if (interrupt_check(err) < 0)
+			return -1;
+		usleep(FOLLOW_USEC);
+	}
+	return 0;
+}
+
 /* Goes on with the later starts of the job (run --retries), from their begin. */
 static int logs_follow_next(struct stages *s, struct job_record *record, const char *file_name,
 			    struct error *err)
@@ -153,12 +168,8 @@ static int logs_follow_next(struct stages *s, struct job_record *record, const c
 		if (job_record_read(&s->cluster, record->next, s->arena, record, err) < 0)
 			return -1;
 		path = arena_printf(s->arena, "%s/%s", record->folder, file_name);
-		/* there is nothing before it begins, and nothing at all when it does not */
-		while (!(file = fopen(path, "re")) && job_is_alive(record)) {
-			if (interrupt_check(err) < 0)
-				return -1;
-			usleep(FOLLOW_USEC);
-		}
+		if (logs_open(record, path, true, &file, err) < 0)
+			return -1;
 		if (file && logs_print_job(record, NULL, file, true, err) < 0)
 			return -1;
 	}
@@ -171,7 +182,8 @@ static int logs_print_file(struct stages *s, struct job_record *record, struct s
 	_cleanup_(file_close) FILE *file = NULL;
 	const char *path = arena_printf(s->arena, "%s/%s", record->folder, file_name);
 
-	file = fopen(path, "re");
+	if (logs_open(record, path, o->follow, &file, err) < 0)
+		return -1;
 	if (!file)
 		return error_errno(err, "%s has printed nothing yet: cannot read %s", record->name,
 				   path);

@@ -119,16 +119,22 @@ hold() {
 
 @test "a job that waits is listed, and can be stopped; it does not keep anybody from changing the cluster" {
 	hold first 6
-	ringup -q run --gpus 1 -n 1 --wait --name third -- true 2>/dev/null 3>&- 4>&- &
+	ringup -q run --gpus 1 -n 1 --wait --name third -- echo begun >/dev/null 2>&1 3>&- 4>&- &
 	pid=$!
 	wait_for 20 eval "ringup --json ps | jq -e '.jobs[] | select(.job == \"third\") | .state == \"waiting\"'"
 	ringup ps | grep -E '^third +waiting'
+	fails 1 logs third
+	says "third has printed nothing yet"
+	timeout 60 ringup logs -f third >third.out 2>&1 3>&- 4>&- &
+	logs=$!
 	fails 2 run --gpus 1 -n 1 --wait --name third -- true
 	says "a job 'third' runs"
 	touch first.end
 	ringup -q wait first
 	rm first.end
 	wait $pid
+	wait $logs
+	grep -q begun third.out
 	ringup --json ps | jq -e '.jobs[] | select(.job == "third") | .state == "done"'
 	hold first 6
 	ringup -q run --gpus 1 -n 1 --wait --name fourth -- true 2>/dev/null 3>&- 4>&- &
