@@ -203,7 +203,7 @@ static int add_host(struct cluster *c, const struct yaml *node, const struct hos
 	if (!cluster_host_word(host->address) || !cluster_host_word(host->name))
 		return yaml_error(node, err, "'%s' is not a host name or address",
 				  cluster_host_word(host->address) ? host->name : host->address);
-	if (check_colon(node, host->address, err) < 0 || check_colon(node, host->name, err) < 0)
+	if (check_colon(node, host->address, err) < 0)
 		return -1;
 	if (!cluster_host_word(host->user))
 		return yaml_error(node, err, "'%s' is not a user name", host->user);

@@ -36,7 +36,7 @@ static const char PROBE[] =
 	"interface_cidr=10.0.0.0/24\ninfiniband=mlx5_0;mlx5_1\n"
 	"infiniband_ports=mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR)\n"
 	"nics=eth0 25000 0000:3b:00.0\npci_links=0000:17:00.0 gpu 2.5x16 8.0x16 8.0x16\n"
-	"gpu_uuids=GPU-1a;GPU-2b\ngpu_error=none today\nsimulated=2x Tesla V100\nnvlinks=6;6\ninterface_mbit=25000\ndata_root=/var/lib/docker=x\n"
+	"gpu_uuids=GPU-1a;GPU-2b\ngpu_parts=0:0 MIG-3c\ngpu_error=none today\nsimulated=2x Tesla V100\nnvlinks=6;6\ninterface_mbit=25000\ndata_root=/var/lib/docker=x\n"
 	"cpus=96\nmemory_bytes=540092452864\ndisk_free_bytes=1e12\nclock=1700000010.5\n"
 	"future_key=whatever\nno equals sign\n\n";
 
@@ -99,9 +99,10 @@ static void test_facts(void **state)
 	assert_string_equal(again.nvlinks, "6;6");
 	assert_int_equal(again.interface_mbit, 25000);
 	assert_string_equal(again.gpu_uuids, "GPU-1a;GPU-2b");
+	assert_string_equal(again.gpu_parts, "0:0 MIG-3c");
 	assert_string_equal(again.gpu_error, "none today");
 	assert_string_equal(again.simulated, "2x Tesla V100");
-	assert_int_equal(cJSON_GetArraySize(json), 31);
+	assert_int_equal(cJSON_GetArraySize(json), 32);
 }
 
 static void test_facts_of_a_bare_host(void **state)
