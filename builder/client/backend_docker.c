@@ -83,7 +83,7 @@ static void add_left(const char *log, struct words *words)
  * A build that was interrupted may have made one image more than it printed: that one is based on the last one that it
  * printed, which is $1. The engine ends the step's container after its client is gone, and keeps what a container uses.
  */
-static const char wait_for_step[] =
+static const char end_step[] =
 	"for try in 1 2 3 4 5 6 7 8 9 10; do\n"
 	"\t[ -n \"$(docker ps -aq --filter ancestor=\"$1\")\" ] || break\n"
 	"\tsleep 1\n"
@@ -105,7 +105,7 @@ int dockerd_forget(const struct backend *backend, const struct build_target *tar
 		rc = client_clean(&c, WORDS("docker", "image", "rm", image), err);
 	add_left(log, &left);
 	if (!image && left.count)
-		client_clean(&c, WORDS("sh", "-c", wait_for_step, "sh", left.list[left.count - 1]),
+		client_clean(&c, WORDS("sh", "-c", end_step, "sh", left.list[left.count - 1]),
 			     &ignored);
 	words_add_all(&words, WORDS("docker", "image", "rm"));
 	/*
