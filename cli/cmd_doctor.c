@@ -45,33 +45,37 @@ struct examination {
 	size_t counts[FINDING_SEVERITIES];
 };
 
-static bool doctor_are_alike(const struct facts *a, const struct facts *b)
+/* Whether the stack is for both as for one. */
+static bool doctor_are_alike(const struct member *a, const struct member *b)
 {
-	return strcmp(a->driver, b->driver) == 0 && strcmp(a->gpus, b->gpus) == 0 &&
-	       strcmp(a->arch, b->arch) == 0;
+	const struct facts *one = &a->facts, *other = &b->facts;
+
+	return member_is_active(a) && member_is_active(b) &&
+	       strcmp(one->driver, other->driver) == 0 && strcmp(one->gpus, other->gpus) == 0 &&
+	       strcmp(one->arch, other->arch) == 0;
 }
 
-/* Judges the member with all that have its driver and GPUs: they get one sentence, which names them. */
-static void doctor_judge_alike(struct stages *s, const struct member *first, const char **misfits)
+/* Judges a member with all that have its driver and GPUs: they get one sentence, which names them. */
+static void doctor_judge_alike(struct stages *s, const struct member *first, struct facts *facts,
+			       const char **misfits)
 {
-	struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count, struct facts);
+	const struct member *members = s->fleet.members;
 	size_t count = 0;
 	const char *misfit;
 
 	for (size_t i = first->index; i < s->fleet.count; i++)
-		if (member_is_active(&s->fleet.members[i]) &&
-		    doctor_are_alike(&s->fleet.members[i].facts, &first->facts))
-			facts[count++] = s->fleet.members[i].facts;
+		if (doctor_are_alike(first, &members[i]))
+			facts[count++] = members[i].facts;
 	misfit = stage_misfit(s, facts, count);
 	for (size_t i = first->index; i < s->fleet.count; i++)
-		if (member_is_active(&s->fleet.members[i]) &&
-		    doctor_are_alike(&s->fleet.members[i].facts, &first->facts))
+		if (doctor_are_alike(first, &members[i]))
 			misfits[i] = misfit;
 }
 
 static void doctor_read_stack(struct stages *s, struct doctor_stack *stack)
 {
 	const char **misfits = ARENA_ARRAY(s->arena, s->fleet.count + 1, const char *);
+	struct facts *facts = ARENA_ARRAY(s->arena, s->fleet.count + 1, struct facts);
 	struct error ignored = {0};
 	struct lock lock;
 	bool found;
@@ -79,16 +83,9 @@ static void doctor_read_stack(struct stages *s, struct doctor_stack *stack)
 	*stack = (struct doctor_stack){"", misfits};
 	if (lock_read(stage_lock_path(s), s->arena, &lock, &found, &ignored) == 0 && found)
 		stack->accelerator = lock.plan.accelerator;
-	for (size_t i = 0; i < s->fleet.count; i++) {
-		const struct member *m = &s->fleet.members[i];
-
-		if (misfits[i])
-			continue;
-		if (member_is_active(m) && *stack->accelerator)
-			doctor_judge_alike(s, m, misfits);
-		else
-			misfits[i] = "";
-	}
+	for (size_t i = 0; i < s->fleet.count; i++)
+		if (!misfits[i] && member_is_active(&s->fleet.members[i]))
+			doctor_judge_alike(s, &s->fleet.members[i], facts, misfits);
 }
 
 static int doctor_examine(struct examination *e, const struct options *o, struct error *err)

@@ -60,8 +60,8 @@ int stage_resolve_all(struct stages *stages, const char *const *requests, size_t
 int stage_plan(struct stages *stages, struct error *err);
 
 /*
- * Why the stack of ringup.lock does not fit these hosts, as stage_plan says it, without the file's name. "" when it fits,
- * and when there is no lock.
+ * Why the stack of ringup.lock does not fit these hosts, as stage_plan says it, without the file's name (arena). ""
+ * when it fits, and when there is no lock.
  */
 const char *stage_misfit(struct stages *stages, const struct facts *facts, size_t count);
 

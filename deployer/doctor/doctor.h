@@ -11,7 +11,7 @@
 /* What is known of the stack of ringup.lock. */
 struct doctor_stack {
 	const char *accelerator;    /* "" where there is no lock */
-	const char *const *misfits; /* by member: why it does not fit the host, or "" */
+	const char *const *misfits; /* by member->index: why it does not fit an active one, or "" */
 };
 
 /*

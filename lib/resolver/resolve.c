@@ -630,15 +630,7 @@ static int explain_fixed(struct resolver *r)
 
 		if (!value)
 			continue;
-		for (size_t u = 0; u < r->units.count && !text; u++) {
-			const struct unit *unit = &r->units.list[u];
-
-			if (!unit->admits[c] || unit->admits[c][value->index] != ADMIT_NO)
-				continue;
-			unit_explain(&r->model, unit, value, &text, &source);
-			if (unit->is_pin) /* its text names the hosts */
-				text = arena_printf(r->arena, "%s: %s", unit->text, text);
-		}
+		units_explain(&r->model, &r->units, value, &text, &source);
 		if (!text)
 			rules_explain(s, value, &text, &source);
 		s->now.chosen[c] = value;

@@ -197,6 +197,10 @@ refused() {
 		    for i in (1, 2, 3)]}))
 	END
 	refused 3 'does not fit any more' 'driver 450.80.02 (host node[02-03])'
+	# hosts that no stack is for: no version of the lock is to blame
+	sed -i 's/450.80.02/470.256.02/g; s/Tesla V100-SXM2-32GB/NVIDIA H100 80GB HBM3/g' .ringup/facts.json
+	refused 3 'does not fit any more' 'driver 470.256.02 does not know the H100 SXM5'
+	! grep -F 'do not go together' ../err
 }
 
 @test "resolve keeps the locked versions; only the catalog's revision moves" {

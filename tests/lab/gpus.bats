@@ -69,6 +69,15 @@ uuid() {
 	says "cuda==13.0" "driver 470.57.02 (host node02)" "this would work: cuda==" "driver>="
 	fails 3 -f old.yaml up
 	says "driver 470.57.02 (host node02)"
+	# locked for other hosts: up and the doctor give one reason
+	ringup -q -f old.yaml resolve --no-facts >/dev/null
+	fails 3 -f old.yaml up
+	says "driver 550.54.15 (host node01): CUDA 13.0" "driver 470.57.02 (host node02): CUDA 13.0"
+	ringup --json -f old.yaml doctor --no-tries >out 2>err || true
+	jq -e '[.findings[] | select(.id == "stack-misfit")] | map(.hosts) | sort == [["node01"], ["node02"]]' out
+	jq -e '.findings[] | select(.id == "stack-misfit" and .hosts == ["node02"]) | .what
+		| contains("driver 470.57.02 (host node02): CUDA 13.0")' out
+	rm ringup.lock
 }
 
 @test "without a container the ranks see the GPUs that the hosts give, and no others" {

@@ -294,3 +294,20 @@ void unit_explain(const struct model *model, const struct unit *unit, const stru
 			*value_cell(value, "ptx") ? " and PTX of " : " and no PTX",
 			value_cell(value, "ptx"), unit->product, unit->sm);
 }
+
+void units_explain(const struct model *model, const struct units *units, const struct value *value,
+		   const char **text, const char **source)
+{
+	for (size_t i = 0; i < units->count; i++) {
+		const struct unit *unit = &units->list[i];
+		const uint8_t *admits = unit->admits[value->component];
+		const char *said;
+
+		if (!admits || admits[value->index] != ADMIT_NO)
+			continue;
+		unit_explain(model, unit, value, &said, source);
+		if (unit->is_pin) /* its text names the hosts */
+			said = arena_printf(model->arena, "%s: %s", unit->text, said);
+		*text = *text ? arena_printf(model->arena, "%s; %s", *text, said) : said;
+	}
+}

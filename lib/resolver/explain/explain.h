@@ -22,4 +22,11 @@ bool rules_explain(struct search *search, const struct value *value, const char 
 void unit_explain(const struct model *model, const struct unit *unit, const struct value *value,
 		  const char **text, const char **source);
 
+/*
+ * The same of all units that refuse the value, each with the hosts that it is about, and the source of the last one. *text
+ * stays where none refuses it.
+ */
+void units_explain(const struct model *model, const struct units *units, const struct value *value,
+		   const char **text, const char **source);
+
 #endif
