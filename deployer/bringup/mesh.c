@@ -101,12 +101,12 @@ static const char *mesh_patience(const struct fleet *fleet)
  * The words of mesh.sh: the patience, and the members that this one must be able to log in to, which are the next ones in
  * the ring of hosts. NO_WORDS when there are none.
  */
-static const char *const *mesh_words(struct member *m)
+static const char *const *mesh_words(struct member *m, const char *patience)
 {
 	struct words words = WORDS_INIT(&m->arena);
 	struct fleet *fleet = m->fleet;
 
-	words_add(&words, mesh_patience(fleet));
+	words_add(&words, patience);
 	for (size_t i = 1; i < fleet->count && words.count <= MESH_PEERS_MAX; i++) {
 		const struct member *peer = &fleet->members[(m->index + i) % fleet->count];
 
@@ -239,9 +239,10 @@ static int meet_one(struct member *m, void *arg, struct error *err)
 static void mesh_meet(struct fleet *fleet)
 {
 	const char *const **of = ARENA_ARRAY(fleet->arena, fleet->count, const char *const *);
+	const char *patience = mesh_patience(fleet);
 
 	for (size_t i = 0; i < fleet->count; i++)
-		of[i] = mesh_words(&fleet->members[i]);
+		of[i] = mesh_words(&fleet->members[i], patience);
 	fleet_each(fleet, meet_one, of);
 }
 
