@@ -84,13 +84,14 @@ static void print_image(struct term_table *table, const struct stages *s, const 
 			bool explain)
 {
 	const struct plan_base *planned = &s->plan.base;
+	bool is_planned = planned->name && *planned->name;
 
-	if (explain && planned->name && *planned->name)
-		term_table_row(table, WORDS("image", base, planned->note, planned->source));
-	else if (explain)
-		term_table_row(table, WORDS("image", base, base_note(s, base), "-"));
-	else
+	if (!explain)
 		term_table_row(table, WORDS("image", base, base_note(s, base)));
+	else
+		term_table_row(table,
+			       WORDS("image", base, is_planned ? planned->note : base_note(s, base),
+				     is_planned ? planned->source : "-"));
 }
 
 /* A stack that the catalog knows and that no recipe makes is shown, with the reason. */
