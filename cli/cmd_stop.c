@@ -33,7 +33,7 @@ static int stop_lost(struct stages *s, struct job_record *record, struct error *
 	if ((record->is_local ? stage_local(s, 1, err)
 			      : stage_select(s, NULL, record->host_names, err)) < 0)
 		return -1;
-	job_end_leftovers(&s->fleet, record->id, &count);
+	job_end_leftovers(&s->fleet, record->id, job_grace_s(record->grace_s), &count);
 	rc = fleet_result(&s->fleet, err);
 	fleet_close(&s->fleet);
 	if (rc < 0)
@@ -99,8 +99,7 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 		return error_errno(err, "%s: cannot stop the ringup that runs it (pid %d)", name,
 				   record.pid);
 	deadline = clock_usec() +
-		   (uint64_t)(STOP_SECONDS + (record.grace_s > 0 ? record.grace_s : JOB_GRACE_S)) *
-			   1000000;
+		   (uint64_t)(STOP_SECONDS + job_grace_s(record.grace_s)) * UINT64_C(1000000);
 	while (job_is_alive(&record)) {
 		if (interrupt_check(err) < 0)
 			return -1;

@@ -8,23 +8,25 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define SWEEP_TIMEOUT_S 60
+#define SWEEP_TIMEOUT_S 56 /* after the grace */
 #define SAID_BYTES 600
 
 struct leftovers {
 	const char *id;
+	int grace_s;
 	atomic_int count;
 };
 
-/* ringup-job sweep --id ID. */
-static const char *const *leftovers_words(struct member *m, const char *id)
+/* ringup-job sweep --id ID --grace S. */
+static const char *const *leftovers_words(struct member *m, const struct leftovers *left)
 {
 	const struct engine_value values[] = {{"folder", m->state.folder, NULL}, {0}};
 	struct words words = WORDS_INIT(&m->arena);
 
 	words_addf(&words, "%sringup-job",
 		   engine_expand_word(m->engine->program_folder, values, &m->arena));
-	words_add_all(&words, WORDS("sweep", "--id", id));
+	words_add_all(&words, WORDS("sweep", "--id", left->id, "--grace"));
+	words_addf(&words, "%d", left->grace_s);
 	return words.list;
 }
 
@@ -37,7 +39,8 @@ static int leftovers_end(struct member *m, void *arg, struct error *err)
 		return -1;
 	if (m->engine->has_containers ? !m->state.running : !*m->state.mesh)
 		return 0;
-	if (member_exec(m, leftovers_words(m, left->id), SWEEP_TIMEOUT_S, &result, err) < 0)
+	if (member_exec(m, leftovers_words(m, left), left->grace_s + SWEEP_TIMEOUT_S, &result,
+			err) < 0)
 		return -1;
 	str_one_line(&result.out, SAID_BYTES);
 	if (starts_with(result.out.text, "swept "))
@@ -50,9 +53,9 @@ static int leftovers_end(struct member *m, void *arg, struct error *err)
 			 m->host->name, result.err.length ? ": " : "", result.err.text);
 }
 
-void job_end_leftovers(struct fleet *fleet, const char *id, int *count)
+void job_end_leftovers(struct fleet *fleet, const char *id, int grace_s, int *count)
 {
-	struct leftovers left = {.id = id};
+	struct leftovers left = {.id = id, .grace_s = grace_s};
 
 	fleet_each(fleet, leftovers_end, &left);
 	*count = atomic_load(&left.count);

@@ -18,7 +18,7 @@ struct plan;
 /* What one rank's stdin is; that of the others is /dev/null. */
 enum job_input_kind { JOB_INPUT_NONE, JOB_INPUT_PIPE, JOB_INPUT_TERMINAL };
 
-#define JOB_GRACE_S 4 /* ringup-job's own, too (images/worker/job/main.c) */
+#define JOB_GRACE_S 4 /* where nobody says how long a job's processes have after SIGTERM */
 
 struct job_options {
 	const char *name; /* of the job: letters, digits, '-', '_' and '.' */
@@ -45,9 +45,10 @@ struct job_options {
 	const struct plan *lock; /* hosts without containers must have its libraries; or NULL */
 };
 
-static inline int job_grace_s(const struct job_options *options)
+/* Seconds, of what options and records say: a positive number, or nothing. */
+static inline int job_grace_s(int said_s)
 {
-	return options->grace_s ? options->grace_s : JOB_GRACE_S;
+	return said_s > 0 ? said_s : JOB_GRACE_S;
 }
 
 /* Where the ranks of a host run; "" as in job_options. */

@@ -51,14 +51,10 @@ static int record_put(const struct job_record *record, const cJSON *json, struct
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *path = arena_printf(&arena, "%s/job.json", record->folder);
 	const char *reserve = arena_printf(&arena, "%s/reserve", record->folder);
-	bool ends = *record->ended;
-	int rc = json_write(path, json, 0600, err);
 
-	if ((rc < 0 || ends) && unlink(reserve) == 0 && rc < 0) {
-		*err = (struct error){0};
-		rc = json_write(path, json, 0600, err);
-	}
-	return rc;
+	if (*record->ended)
+		unlink(reserve); /* from here on this record may have the space */
+	return json_write(path, json, 0600, err);
 }
 
 int job_record_write(const struct job_record *record, struct error *err)

@@ -420,7 +420,8 @@ static void run_control(void *arg)
 	job_verdict_close(&run->verdict);
 	job_input_stop(run->input);
 	supervisors_stop(run->supervisors);
-	deadline = clock_usec() + STOP_USEC + (uint64_t)job_grace_s(run->plan.options) * 1000000;
+	deadline = clock_usec() + STOP_USEC +
+		   (uint64_t)job_grace_s(run->plan.options->grace_s) * 1000000;
 	while (!supervisors_ended(run->supervisors, LOST_USEC) && clock_usec() < deadline &&
 	       !interrupted_twice()) {
 		supervisors_wait(run->supervisors, WAKE_MSEC);
@@ -437,11 +438,11 @@ static int run_refuse(struct fleet *fleet, struct arena *arena, struct error *er
 
 	if (fleet_result(fleet, err) == 0)
 		return error_set(err, ERROR_FAILED, "the job did not begin");
+	if (err->kind != ERROR_PARTIAL)
+		return -1;
 	for (size_t i = 0; i < fleet->count; i++)
 		if (fleet->members[i].failed)
 			words_add(&names, fleet->members[i].host->name);
-	if (err->kind != ERROR_PARTIAL)
-		return -1;
 	return error_advise(err, "'--exclude %s' runs the job without %s",
 			    host_set_fold(words_list(&names), arena),
 			    names.count == 1 ? "it" : "them");

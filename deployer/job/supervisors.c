@@ -229,10 +229,8 @@ static const char *const *supervisor_words(struct supervisor *one)
 	words_add_all(&words, WORDS("host", "--id", one->all->id, "--address", m->host->address,
 				    "--ports"));
 	words_addf(&words, "%d", supervisor_ports(one->all, m));
-	if (one->all->options->grace_s) {
-		words_add(&words, "--grace");
-		words_addf(&words, "%d", one->all->options->grace_s);
-	}
+	words_add(&words, "--grace");
+	words_addf(&words, "%d", job_grace_s(one->all->options->grace_s));
 	return member_talk_words(m, words.list);
 }
 

@@ -363,6 +363,13 @@ sys.stdout.write('y' * 200000 + '\nlast')"
 	[ "$status" = 0 ]
 	[ "$(wc -l <out)" = 2 ]
 	grep -q '^node02: .*torchrun --nnodes=2 --nproc_per_node=1 .*--rdzv_conf=is_host=0 .*ringup-job rank .* -- python3 train.py' out
+	# Open MPI's own daemons give the ranks as long
+	cp cluster.yaml grace.yaml
+	echo 'jobs: {save: {command: ["true"], launcher: mpirun, grace: 30}}' >>grace.yaml
+	ringup -f grace.yaml run --dry-run save >out 2>err
+	grep -q 'OMPI_MCA_odls_base_sigkill_timeout=30 PRTE_MCA_odls_base_sigkill_timeout=30' out
+	ringup -f grace.yaml run --dry-run --grace 7 save >out 2>err
+	grep -q 'OMPI_MCA_odls_base_sigkill_timeout=7 ' out
 	job --dry-run --launcher tf -n 2 -- python3 train.py
 	# shellcheck disable=SC2016
 	sed -n '2s/.*TF_CONFIG=\({[^'\'']*}\).*/\1/p' out | jq -e '.task.index == 1 and (.cluster.worker | length) == 2'

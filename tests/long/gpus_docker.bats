@@ -178,7 +178,7 @@ holders() {
 	chmod +x $hook
 	gives node01 all node02 1
 	fails 4 -f gpus.yaml up
-	says "node02: its container sees 0 of the 1 GPUs that it was to get" "1 of 2 hosts failed"
+	says "node02: its container sees 0 of the 1 GPUs that it was to get; 'ringup restart node02'" "1 of 2 hosts failed"
 	mv hook $hook
 	ringup -q -f own.yaml up 3>&- 4>&-
 	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 2 ]

@@ -138,6 +138,16 @@ hold() {
 	wait $logs
 	grep -q begun third.out
 	ringup --json ps | jq -e '.jobs[] | select(.job == "third") | .state == "done"'
+	# all GPUs are the other cluster's: nothing runs here, and this cluster may be changed
+	(cd other && hold first 6)
+	ringup -q run --gpus 1 -n 1 --wait --name fifth -- true 2>/dev/null 3>&- 4>&- &
+	pid=$!
+	wait_for 20 eval "ringup --json ps | jq -e '.jobs[] | select(.job == \"fifth\") | .state == \"waiting\"'"
+	ringup -q up
+	touch first.end
+	wait $pid
+	(cd other && ringup -q wait first)
+	rm first.end
 	hold first 6
 	ringup -q run --gpus 1 -n 1 --wait --name fourth -- true 2>/dev/null 3>&- 4>&- &
 	pid=$!
