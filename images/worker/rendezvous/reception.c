@@ -418,8 +418,11 @@ static int gather_all(struct reception *r, struct failure *err)
 
 	/* strangers leave sooner or later, and make room; ranks do not */
 	while (r->joined < r->group->world && clock_usec() < deadline &&
-	       !(r->refused && r->count == 0))
+	       !(r->refused && r->count == 0)) {
 		listen_to_all(r, deadline);
+		if (r->count > 0 || r->joined > 1) /* not before anybody has come */
+			fault_strike(&r->options->fault, PHASE_JOIN, 0);
+	}
 	if (r->joined < r->group->world && r->refused)
 		return too_many(r, err);
 	return r->joined == r->group->world ? 0 : missing_ranks(r, err);
@@ -532,7 +535,6 @@ static void settle_addresses(struct reception *r)
 
 static int receive(struct reception *r, struct failure *err)
 {
-	fault_strike(&r->options->fault, PHASE_JOIN, 0);
 	if (gather_all(r, err) < 0)
 		return -1;
 	err->phase = PHASE_VERSION;
