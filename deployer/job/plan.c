@@ -210,6 +210,7 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 	int threads = host->ranks ? host->cores / host->ranks : 1;
 
 	words_add(&env, "PYTHONUNBUFFERED=1");
+	words_add(&env, "PYTHONFAULTHANDLER=1"); /* so that a crash or a hang has a stack */
 	words_addf(&env, "OMP_NUM_THREADS=%d", threads > 0 ? threads : 1);
 	if (host->devices)
 		words_add(&env, job_visible_devices(host, plan->arena));

@@ -84,7 +84,8 @@ static void run_rank_exit(struct job_run *run, const struct job_host *host, int 
 	run->ended++;
 	if (state->serves && run_work_is_done(run))
 		return; /* nobody needs it any more */
-	if (status && !run->is_over)
+	/* (a rank may end while it prints its stacks) */
+	if (status && !run->is_over && !run->hang)
 		run_fail_rank(run, rank, status);
 }
 
@@ -130,15 +131,28 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 	if (rank >= run->plan.world ||
 	    (rank >= 0 && run->ranks[rank].began && run->ranks[rank].host != host))
 		return;
-	if (rank >= 0 && rank < run->plan.world && !run->stacks_usec)
+	if (rank >= 0 && rank < run->plan.world && !run->hang)
 		run->said_usec = run->ranks[rank].said_usec = clock_usec();
 	/* what a launcher says of its own end, which is ringup's doing, is for the log */
-	if (run->is_over && rank < 0)
+	if ((run->is_over || run->hang) && rank < 0)
 		run->output->shows = false;
 	job_output_add(run->output, event, host->member->host->name);
 	run->output->shows = shows;
-	if (!run->is_over)
+	if (!run->is_over && !run->hang)
 		job_verdict_feed(&run->verdict, host->member->host->name, rank, event->text);
+}
+
+static void run_hear_stack(struct job_run *run, const struct job_host *host,
+			   const struct job_event *event)
+{
+	const char *text = foreign_clean_line(event->text);
+	int rank = job_label_rank(event->label);
+
+	if (run->stacks)
+		fprintf(run->stacks, "[%s %s] %s\n", event->label, host->member->host->name, text);
+	/* a host speaks for its own ranks only */
+	if (run->hang && rank >= 0 && rank < run->plan.world && run->ranks[rank].host == host)
+		job_hang_hear(run->hang, rank, text);
 }
 
 /* Called under the lock, on the thread of the host. */
@@ -175,9 +189,7 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 		run_exit(run, host, event->label, event->number);
 		break;
 	case JOB_EVENT_STACK:
-		if (run->stacks)
-			fprintf(run->stacks, "[%s %s] %s\n", event->label, host->member->host->name,
-				foreign_clean_line(event->text));
+		run_hear_stack(run, host, event);
 		break;
 	case JOB_EVENT_STACKED:
 		run->stacked++;
@@ -391,12 +403,12 @@ static void run_look(struct job_run *run)
 		run_check_ready(run, now);
 	if (!run->is_running)
 		run_check_start(run, now);
-	if (run->is_planned)
+	if (run->is_planned && !run->hang)
 		run_check_tasks(run, now);
-	if (run->is_running) {
+	if (run->is_running && !run->hang)
 		run_check_end(run, now);
+	if (run->is_running)
 		run_check_hang(run, now);
-	}
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;
 		supervisors_beat(run->supervisors);

@@ -204,12 +204,15 @@ static const char *run_quietest(const struct job_run *run, uint64_t now)
 void run_check_hang(struct job_run *run, uint64_t now)
 {
 	int seconds = run->plan.options->hang_timeout_s;
-	const char *path;
+	struct arena *arena = run->plan.arena;
+	const char *path, *places;
 
 	if (!seconds || now < run->said_usec + (uint64_t)seconds * 1000000)
 		return;
-	path = arena_printf(run->plan.arena, "%s/stacks.txt", run->output->folder);
-	if (!run->stacks_usec) {
+	path = arena_printf(arena, "%s/stacks.txt", run->output->folder);
+	if (!run->hang) {
+		run->hang = job_hang_new(run->plan.world, arena);
+		run->quietest = run_quietest(run, now); /* ranks may end while they answer */
 		run->stacks_usec = now;
 		run->stacks = fopen(path, "we");
 		supervisors_tell(run->supervisors, "stacks\n");
@@ -218,9 +221,11 @@ void run_check_hang(struct job_run *run, uint64_t now)
 	if (run->stacked < run->plan.host_count && now - run->stacks_usec < STACKS_USEC)
 		return;
 	file_close(&run->stacks);
+	places = job_hang_places(run->hang, arena);
 	run_end(run, STATUS_TIMED_OUT,
 		arena_printf(
-			run->plan.arena,
-			"it hangs: no rank printed a line for %d s (--hang-timeout). The last lines came from: %s. What every process did then is in %s",
-			seconds, run_quietest(run, now), path));
+			arena,
+			"it hangs: no rank printed a line for %d s (--hang-timeout). The last lines came from: %s. What every process did then is in %s%s%s",
+			seconds, run->quietest, path,
+			*places ? "; where the ranks are, the rarest places first:" : "", places));
 }

@@ -9,6 +9,7 @@
 #define DEPLOYER_JOB_RUN_STATE_H
 
 #include "deployer/job/console/input.h"
+#include "deployer/job/hang.h"
 #include "deployer/job/run.h"
 #include "deployer/job/spawn.h"
 #include "deployer/job/supervisors.h"
@@ -49,6 +50,8 @@ struct job_run {
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
 	size_t stacked;	      /* hosts that have answered */
 	FILE *stacks;
+	struct job_hang *hang; /* what they said; NULL: they were not asked */
+	const char *quietest;  /* the ranks that were quiet first, then */
 	bool is_planned, is_started, is_running, is_over;
 	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };

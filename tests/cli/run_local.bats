@@ -148,3 +148,31 @@ lists_gpus() {
 	says 0
 	! grep -F "did you mean" ../err
 }
+
+@test "a hang: the rank that is elsewhere is named with its place, by Python's own stacks or by gdb" {
+	cat >train.py <<-'END'
+		import os, sys, threading, time
+		def next_batch(): time.sleep(300)
+		def reduce(): threading.Event().wait()
+		print("begun", flush=True)
+		next_batch() if os.environ["RANK"] == "1" else reduce()
+	END
+	mkdir tools # a py-spy that may not look
+	printf '#!/bin/sh\nexit 1\n' >tools/py-spy
+	chmod 755 tools/py-spy
+	# (a shell around it does not hide it)
+	PATH=$PWD/tools:$PATH apart ringup run --local -n 3 --hang-timeout 2 --name hung -- sh -c "python3 $PWD/train.py; true"
+	says 124 "it hangs: no rank printed a line for 2 s" "rank 1: next_batch ($PWD/train.py:2)" \
+		"ranks 0, 2 (2): wait (threading.py:" " from reduce ($PWD/train.py:3)"
+	! grep -F "Fatal Python" ../out .ringup/jobs/hung/rank-*.log
+	grep -E '^\[1 localhost\]   File ".*/train.py", line 2 in next_batch$' .ringup/jobs/hung/stacks.txt
+	printf '#!/bin/sh\n[ "$3" = -p ] || exit 1\necho "#0  0x00007f in poll () from /lib/libc.so.6"\necho "#1  0x00005578 in recv_all ()"\n' >tools/gdb
+	chmod 755 tools/gdb
+	PATH=$PWD/tools:$PATH apart ringup run --local -n 1 --hang-timeout 1 -- sh -c "echo begun; exec sleep 300"
+	says 124 "rank 0: poll from recv_all"
+}
+
+@test "a Python that crashes says where" {
+	apart ringup run --local -n 1 -- python3 -c 'import ctypes; ctypes.string_at(0)'
+	says 139 "a rank crashed" "string_at"
+}

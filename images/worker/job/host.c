@@ -243,6 +243,8 @@ static void host_watch_the_clock(struct host *host)
 		if (host->out.length < OUT_BYTES_FULL)
 			text_addf(&host->out, "beat\n");
 	}
+	if (host->stacks_usec && now >= host->stacks_usec)
+		host_end_stacks(host);
 	host_flush_sources(host, false);
 }
 

@@ -78,6 +78,7 @@ struct host {
 	int64_t heard_usec;
 	enum { HOST_RUNS, HOST_TERMINATES, HOST_KILLS } state;
 	int64_t stop_usec, swept_usec, beat_usec;
+	int64_t stacks_usec; /* until then what ranks print on stderr is their stacks; 0: it is output */
 };
 
 int64_t job_clock_usec(void);
@@ -131,8 +132,11 @@ void gate_spawned(struct host *host, size_t number, int status);
 /* Lets all that joined begin. */
 void gate_go(struct host *host);
 
-/* stacks.c: says what every process of the job does, and then "stacked". */
+/* stacks.c */
+/* Says what every process of the job does, and then "stacked": now, or at host->stacks_usec. */
 void host_say_stacks(struct host *host);
+/* The time for ranks to print their stacks is over. */
+void host_end_stacks(struct host *host);
 
 /* Notes the daemons of mpirun among the parents of a rank that joined. Nothing else is the job's. */
 void host_note_launchers(struct host *host, pid_t pid);

@@ -22,7 +22,10 @@ static void source_say(struct host *host, const struct process *process,
 {
 	static const char kinds[2][2] = {{'O', 'o'}, {'E', 'e'}};
 
-	text_addf(&host->out, "%c %s ", kinds[source->is_error][is_whole], process->label);
+	if (host->stacks_usec && source->is_error)
+		text_addf(&host->out, "stack %s ", process->label);
+	else
+		text_addf(&host->out, "%c %s ", kinds[source->is_error][is_whole], process->label);
 	text_add_escaped(&host->out, bytes, length);
 	text_add_bytes(&host->out, "\n", 1);
 }

@@ -43,7 +43,9 @@
  *   took NUMBER        so many more bytes of stdin are in the rank's pipe
  *   closed             nobody reads stdin any more
  *   exit LABEL STATUS  its command ended; 128 + N for signal N
- *   stack LABEL TEXT   of a rank's process; LABEL is "-" for other processes of the job
+ *   stack LABEL TEXT   of a rank's process; LABEL is "-" for other processes of the job. TEXT is a line of
+ *                      /proc ("pid 7 state S waits in futex_wait: WORDS"), py-spy, faulthandler or gdb. A
+ *                      rank may end meanwhile, since faulthandler prints when its process is aborted
  *   stacked            all stacks are said
  *   trouble TEXT       why the supervisor cannot do what it was told
  *   beat

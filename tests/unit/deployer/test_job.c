@@ -290,11 +290,11 @@ static void test_defaults(void **state)
 	assert_fine(job_plan_ranks(plan, &err));
 	assert_string_equal(
 		joined(*state, job_host_defaults(plan, &plan->hosts[0])),
-		"PYTHONUNBUFFERED=1 OMP_NUM_THREADS=2 NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 HOROVOD_GLOO_IFACE=eth0");
+		"PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 OMP_NUM_THREADS=2 NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 HOROVOD_GLOO_IFACE=eth0");
 	plan->hosts[0].interface = "";
 	plan->hosts[0].cores = 1;
 	assert_string_equal(joined(*state, job_host_defaults(plan, &plan->hosts[0])),
-			    "PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1");
+			    "PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 OMP_NUM_THREADS=1");
 }
 
 /* Without a container, the ranks see the GPUs that `gpus` names; in one, the engine has numbered them from 0. */
