@@ -28,7 +28,8 @@ struct job_hang {
 /* One frame of a stack. */
 struct hang_frame {
 	const char *function, *file;
-	int function_length, file_length, line;
+	const char *line; /* its number, and more text */
+	int function_length, file_length;
 	bool is_package; /* it is not the person's own */
 };
 
@@ -55,7 +56,7 @@ static bool hang_parse_py_spy(const char *text, struct hang_frame *frame)
 		.function_length = (int)(open - function),
 		.file = open + 2,
 		.file_length = (int)(colon - open - 2),
-		.line = atoi(colon + 1),
+		.line = colon + 1,
 	};
 	return true;
 }
@@ -74,7 +75,7 @@ static bool hang_parse_faulthandler(const char *text, struct hang_frame *frame)
 		.function_length = (int)strlen(in + 4),
 		.file = file,
 		.file_length = (int)(end - file),
-		.line = atoi(end + strlen(middle)),
+		.line = end + strlen(middle),
 	};
 	return true;
 }
@@ -100,7 +101,7 @@ static bool hang_parse_gdb(const char *text, struct hang_frame *frame)
 	if (at && colon > at) {
 		frame->file = at + 4;
 		frame->file_length = (int)(colon - frame->file);
-		frame->line = atoi(colon + 1);
+		frame->line = colon + 1;
 	}
 	frame->is_package = from || strncmp(frame->file, "../", 3) == 0;
 	if (frame->is_package)
@@ -137,9 +138,9 @@ static void hang_write(char place[static PLACE_BYTES], const struct hang_frame *
 	if (!file)
 		file = frame->file;
 	if (frame->file_length)
-		snprintf(place, PLACE_BYTES, "%.*s (%.*s:%d)", frame->function_length,
+		snprintf(place, PLACE_BYTES, "%.*s (%.*s:%.*s)", frame->function_length,
 			 frame->function, (int)(frame->file + frame->file_length - file), file,
-			 frame->line);
+			 (int)strspn(frame->line, "0123456789"), frame->line);
 	else
 		snprintf(place, PLACE_BYTES, "%.*s", frame->function_length, frame->function);
 }
