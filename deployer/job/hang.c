@@ -45,9 +45,10 @@ struct job_hang *job_hang_new(int world, struct arena *arena)
 /* "    synchronize (/path/cuda/__init__.py:1162)", as py-spy writes it. */
 static bool hang_parse_py_spy(const char *text, struct hang_frame *frame)
 {
-	const char *open = strstr(text, " ("), *colon = strrchr(text, ':'), *function, *dot;
+	const char *colon = strrchr(text, ':'), *open, *function, *dot;
 
-	if (strncmp(text, "    ", 4) != 0 || !open || !colon || colon < open)
+	if (strncmp(text, "    ", 4) != 0 || !(open = strstr(text + 4, " (")) || !colon ||
+	    colon < open + 2)
 		return false;
 	for (function = text + 4; (dot = memchr(function, '.', (size_t)(open - function)));)
 		function = dot + 1; /* without the class, as faulthandler has it */
@@ -98,7 +99,7 @@ static bool hang_parse_gdb(const char *text, struct hang_frame *frame)
 		.file = "",
 	};
 	from = strstr(text, " from /");
-	if (at && colon > at) {
+	if (at && colon >= at + 4) {
 		frame->file = at + 4;
 		frame->file_length = (int)(colon - frame->file);
 		frame->line = colon + 1;

@@ -33,6 +33,18 @@ static size_t foreign_character(const char *text, uint32_t *number)
 	return length;
 }
 
+void foreign_make_utf8(char *text)
+{
+	while (*text) {
+		uint32_t number;
+		size_t length = foreign_character(text, &number);
+
+		if (!length)
+			*text = '?';
+		text += length ? length : 1;
+	}
+}
+
 /* Whether a terminal would obey the character. Newline and tab are the caller's affair. */
 static bool foreign_controls(uint32_t c)
 {

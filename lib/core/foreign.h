@@ -29,6 +29,9 @@ char *foreign_clean(char *text);
 /* The same for one line or one cell of a table: newline and tab are replaced, too. */
 char *foreign_clean_line(char *text);
 
+/* Replaces in place, by one '?' each, the bytes that are no part of a UTF-8 character (RFC 3629), and nothing else. */
+void foreign_make_utf8(char *text);
+
 /*
  * Adds the text without a terminal's escape sequences: colours, cursor movements, titles. A sequence
  * that is not complete is removed, too. Nothing else is cleaned.

@@ -51,6 +51,7 @@ int json_parse(const char *text, size_t length, const char *what, cJSON **json, 
 	*json = NULL;
 	nul = memchr(copy, '\0', length);
 	if (!nul) {
+		foreign_make_utf8(copy);
 		*json = cJSON_ParseWithLengthOpts(copy, length, &end, false);
 		nul = json_nul(copy, length);
 	}

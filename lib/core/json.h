@@ -20,7 +20,9 @@ void json_free(cJSON **json);
 /*
  * Parses exactly one document of `length` bytes. Nothing behind them is read. `what` names it in the
  * error ("manifest of lab/train", "facts.json"). A NUL, also as "\\u0000" in a string, is an error,
- * because C would read the text in front of it as the whole. The caller frees *json.
+ * because C would read the text in front of it as the whole. A byte that is not UTF-8, in which JSON is
+ * written (RFC 8259, section 8.1), becomes a '?', so that what is written again is what was read. The
+ * caller frees *json.
  */
 int json_parse(const char *text, size_t length, const char *what, cJSON **json, struct error *err);
 

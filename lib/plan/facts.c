@@ -7,9 +7,12 @@
 
 #define FACTS_REAL_MAX 9007199254740992.0 /* 2^53 */
 
+/* NULL for one that has no member of its own. */
 static void *facts_place(struct facts *facts, size_t row)
 {
-	return (char *)facts + fact_rows[row].offset;
+	size_t offset = fact_rows[row].offset;
+
+	return offset == FACT_MORE ? NULL : (char *)facts + offset;
 }
 
 static void facts_clear(struct facts *facts, const char *host)

@@ -152,6 +152,19 @@ static void test_nul_is_refused(void **state)
 	assert_null(json);
 }
 
+static void test_bytes_that_are_not_utf8(void **state)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+	static const char text[] =
+		"{\"a\": \"M\xc3\xbcller M\xfcller \xf0\x9f\x98\x80\xed\xa0\x80\"}";
+	struct scratch *s = *state;
+	struct error err = {0};
+
+	assert_fine(json_parse(text, strlen(text), "facts.json", &json, &err));
+	assert_string_equal(json_text(json, "a", &s->arena),
+			    "M\xc3\xbcller M?ller \xf0\x9f\x98\x80???");
+}
+
 static void test_twice(void **state)
 {
 	struct scratch *s = *state;
@@ -223,6 +236,7 @@ int main(void)
 		SCRATCH_TEST(test_members),
 		SCRATCH_TEST(test_write_and_read),
 		cmocka_unit_test(test_nul_is_refused),
+		SCRATCH_TEST(test_bytes_that_are_not_utf8),
 		SCRATCH_TEST(test_twice),
 		SCRATCH_TEST(test_input),
 	};
