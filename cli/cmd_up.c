@@ -63,6 +63,27 @@ static void up_print_stack(const struct stages *s)
 	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
 }
 
+/* What only a container can have is left out on hosts without containers, and said. */
+static void up_warn_of_no_container(const struct cluster_container *container)
+{
+	const struct {
+		const char *key;
+		bool is_given;
+	} keys[] = {{"volumes", container->volumes[0]},
+		    {"ulimits", container->ulimits[0]},
+		    {"memory", *container->memory},
+		    {"cpus", *container->cpus},
+		    {"privileged", container->privileged}};
+	_cleanup_(str_release) struct str given = STR_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (keys[i].is_given)
+			str_addf(&given, "%scontainer.%s", given.length ? ", " : "", keys[i].key);
+	if (given.length)
+		log_warn("%s: left out, since these hosts have no containers (engine: none)",
+			 given.text);
+}
+
 static int up_converge(struct stages *s, int rolling, struct error *err)
 {
 	struct apply apply = {.command = "up", .rolling = rolling};
@@ -82,6 +103,7 @@ static int up_converge(struct stages *s, int rolling, struct error *err)
 		log_info(
 			"  %-20s engine: none, so the hosts' own stack is used and no image is built",
 			"image");
+		up_warn_of_no_container(&s->cluster.container);
 	}
 	if (stage_lock(s, err) < 0)
 		return -1;

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/quote.h"
 #include "core/str.h"
+#include "deployer/bringup/operate.h"
 #include "deployer/remote.h"
 
 #include <string.h>
@@ -191,7 +192,7 @@ static int host_stack_ask(struct member *m, bool with_mpi, struct words *lines, 
 			  WORDS("stack", with_mpi ? "mpi" : "", *m->facts.gpus ? "1" : ""), &words,
 			  err) < 0)
 		return -1;
-	command.words = words.list;
+	command.words = member_bare_words(m, words.list);
 	if (member_connect(m, err) < 0)
 		return -1;
 	if (ssh_run(m->ssh, &command, &result, &ignored) < 0 || result.status != 0)

@@ -125,6 +125,19 @@ int member_logs(struct member *m, int tail, bool all, struct proc_result *result
 	return 0;
 }
 
+const char *const *member_bare_words(struct member *m, const char *const *words)
+{
+	const char *const *env = m->fleet->cluster->container.env;
+	struct words all = WORDS_INIT(&m->arena);
+
+	if (m->engine->has_containers || !env[0])
+		return words;
+	words_add(&all, "env");
+	words_add_all(&all, env);
+	words_add_all(&all, words);
+	return all.list;
+}
+
 static const char *const *words_inside(struct member *m, const char *const *pattern,
 				       const char *const *words)
 {
@@ -133,7 +146,7 @@ static const char *const *words_inside(struct member *m, const char *const *patt
 
 	engine_expand(pattern, values, &all);
 	words_add_all(&all, words);
-	return all.list;
+	return member_bare_words(m, all.list);
 }
 
 const char *const *member_exec_words(struct member *m, const char *const *words)

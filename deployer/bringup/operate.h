@@ -15,6 +15,12 @@ void fleet_down(struct fleet *fleet, bool purge);
 int member_logs(struct member *member, int tail, bool all, struct proc_result *result,
 		struct error *err);
 
+/*
+ * The words with the environment of container.env around them, on a host without containers; a container has it from its start, and
+ * there they stay as they are. All functions below do that.
+ */
+const char *const *member_bare_words(struct member *member, const char *const *words);
+
 /* For launchers: the words that run `words` in the member's container, in the member's arena. */
 const char *const *member_exec_words(struct member *member, const char *const *words);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/facts.h"
 
+#include "core/foreign.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +125,7 @@ int facts_parse(const char *host, const char *text, const struct probe_span *spa
 	char *copy = arena_strdup(arena, text), *line;
 	double first = 0, last = 0;
 
+	foreign_make_utf8(copy); /* facts are kept as JSON */
 	facts_clear(facts, arena_strdup(arena, host));
 	while ((line = strsep(&copy, "\n"))) {
 		char *equals = strchr(line, '=');

@@ -97,6 +97,23 @@ passed() {
 	[[ "$output" == *"127.0.$(subnet).3 9422"* ]]
 }
 
+@test "root: container.env is the environment of all that runs on a host without containers" {
+	local before
+	before=$(cat cluster.yaml)
+	mkdir -p venv/bin
+	printf '#!/bin/sh\necho "trains with $TOKEN on $RINGUP_JOB"\n' >venv/bin/train-here
+	chmod 755 venv/bin/train-here
+	sed -i "s#engine: none,#engine: none, volumes: [/data:/data], env: {PATH: '$PWD/venv/bin:/usr/bin:/bin', TOKEN: 'a b'},#" cluster.yaml
+	ringup up 2>err
+	grep -F "warning: container.volumes: left out, since these hosts have no containers (engine: none)" err
+	[ "$(ringup exec -H node02 -- sh -c 'echo "$TOKEN $PATH"')" = "node02: a b $PWD/venv/bin:/usr/bin:/bin" ]
+	[ "$(ringup run -n 1 --name bare -- train-here 2>err)" = "[0 node01] trains with a b on bare" ]
+	[ "$(ringup run -n 1 -e TOKEN=mine -- train-here 2>err | cut -d' ' -f3-6)" = "trains with mine on" ]
+	ringup bench -H node01 -- -b 1K -e 1K -n 2 >/dev/null
+	echo "$before" >cluster.yaml
+	ringup up
+}
+
 # clone: the same cluster.yaml in another folder, as a colleague has it who cloned the repository.
 clone() {
 	rm -rf clone
