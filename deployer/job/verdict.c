@@ -22,6 +22,7 @@ void job_verdict_begin(struct job_verdict *verdict, struct job_result *result, c
 	*result = (struct job_result){.rank = -1, .host = "", .reason = ""};
 	*verdict = (struct job_verdict){
 		.result = result, .folder = folder, .arena = arena, .begin_usec = clock_usec()};
+	verdict->collectives = collectives_new(arena);
 	if (diagnoses_load(arena, &verdict->failures, &err) < 0)
 		log_warn("%s", err.text);
 	else
@@ -32,6 +33,7 @@ void job_verdict_feed(struct job_verdict *verdict, const char *host, int rank, c
 {
 	if (verdict->diagnosing)
 		diagnosing_feed(verdict->diagnosing, host, rank, text, strlen(text));
+	collectives_feed(verdict->collectives, host, rank, text);
 }
 
 bool job_verdict_fail(struct job_verdict *verdict, int status, int rank, const char *host,
@@ -146,6 +148,16 @@ static void verdict_add_diagnosis(struct job_verdict *verdict, struct fleet *fle
 	}
 }
 
+/* NCCL's watchdog speaks on a rank that waited. */
+static void verdict_add_behind(struct job_verdict *verdict)
+{
+	struct job_result *result = verdict->result;
+	const char *behind = collectives_behind(verdict->collectives, verdict->arena);
+
+	if (*behind)
+		result->reason = arena_printf(verdict->arena, "%s\n%s.", result->reason, behind);
+}
+
 void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool with_launcher)
 {
 	const struct job_result *result = verdict->result;
@@ -158,4 +170,5 @@ void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool 
 		verdict_add_tail(verdict);
 	if (verdict->diagnosing)
 		verdict_add_diagnosis(verdict, fleet);
+	verdict_add_behind(verdict);
 }

@@ -9,6 +9,7 @@
 #ifndef DEPLOYER_JOB_VERDICT_H
 #define DEPLOYER_JOB_VERDICT_H
 
+#include "deployer/diagnosis/collectives.h"
 #include "deployer/diagnosis/diagnosis.h"
 #include "deployer/fleet.h"
 
@@ -31,6 +32,7 @@ struct job_verdict {
 	struct arena *arena;
 	const struct diagnoses *failures; /* NULL: the table cannot be read; and then */
 	struct diagnosing *diagnosing;	  /* NULL, too */
+	struct collectives *collectives;  /* what the ranks said of theirs */
 	uint64_t begin_usec;
 	/* When a rank failed because another one had ended, or was killed; 0: the failure is real. */
 	uint64_t echo_usec;
