@@ -3,6 +3,7 @@
 #include "job/host.h"
 #include "job/protocol.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static void source_say(struct host *host, const struct process *process,
 {
 	static const char kinds[2][2] = {{'O', 'o'}, {'E', 'e'}};
 
-	if (host->stacks_usec && source->is_error)
+	/* (a launcher's words about the end of its ranks are output) */
+	if (host->stacks_usec && source->is_error && isdigit((unsigned char)process->label[0]))
 		text_addf(&host->out, "stack %s ", process->label);
 	else
 		text_addf(&host->out, "%c %s ", kinds[source->is_error][is_whole], process->label);
