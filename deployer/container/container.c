@@ -47,11 +47,19 @@ static const char *const *container_env(struct member *m)
 	const struct cluster *cluster = m->fleet->cluster;
 	const char *interface = interface_of(m);
 	struct words env = WORDS_INIT(&m->arena);
+	struct gpu_wish wish;
 
 	words_addf(&env, "RINGUP_HOST=%s", m->host->name);
 	/* the second "=" means an exact name; without it NCCL takes every name that begins so */
 	if (*interface && !has_env(cluster, "NCCL_SOCKET_IFNAME"))
 		words_addf(&env, "NCCL_SOCKET_IFNAME==%s", interface);
+	/*
+	 * Where NVIDIA's runtime is the engine's default, CUDA images ask for all GPUs by a variable of theirs; "void" gives none.
+	 * Source: docs.nvidia.com, container toolkit, "Specialized Configurations with Docker".
+	 */
+	member_gpu_wish(m, &wish);
+	if (wish.kind == GPU_NONE && !has_env(cluster, "NVIDIA_VISIBLE_DEVICES"))
+		words_add(&env, "NVIDIA_VISIBLE_DEVICES=void");
 	words_add_all(&env, cluster->container.env);
 	return words_list(&env);
 }

@@ -56,7 +56,14 @@ const char *member_gpu_trouble(struct member *m)
 
 static int gpus_check_toolkit(const struct member *m, struct error *err)
 {
-	if (!m->engine->has_containers || *m->facts.runtime_gpu)
+	if (!m->engine->has_containers)
+		return 0;
+	if (*m->facts.runtime_gpu && m->engine->needs_cdi && !m->state.can.has_cdi)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: no CDI file there names its GPUs, so %s cannot give them to containers: run 'nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml' there; or write gpus: none for this host",
+			m->host->name, m->engine->name);
+	if (*m->facts.runtime_gpu)
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,

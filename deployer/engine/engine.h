@@ -63,7 +63,8 @@ struct engine {
 	bool has_containers;	 /* false: workers run on the host itself */
 	const char *install;	 /* how a host gets it; "" when there is nothing to install */
 	const char *gpu_toolkit; /* how a host gets NVIDIA's container toolkit for it */
-	const char *start;	 /* the command that starts its daemon; "" when it has none */
+	bool needs_cdi; /* for GPUs: a file of NVIDIA's on the host names them (struct abilities, has_cdi) */
+	const char *start; /* the command that starts its daemon; "" when it has none */
 	/* what gives a login the right to talk to it; NULL when it has no daemon to refuse */
 	const char *permit;
 	const char *settings; /* its daemon's settings, a file of JSON; NULL when it has none */

@@ -144,6 +144,7 @@ const struct engine engine_podman = {
 	.has_containers = true,
 	.install = "on Debian, Ubuntu and Fedora's kind: install the package podman",
 	.gpu_toolkit = PODMAN_GPU_TOOLKIT,
+	.needs_cdi = true,
 	.start = "podman system migrate",
 	.trust_folder = "/etc/containers/certs.d",
 	.probe = (const char *const[]){PODMAN, "version", "--format", "{{.Client.Version}}", NULL},

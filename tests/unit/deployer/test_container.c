@@ -114,6 +114,13 @@ static const struct {
 	{"hosts: [{address: b, gpus: none}]\ncontainer: {engine: docker}\n", 0, NULL},
 };
 
+static bool has_word(const char *const *words, const char *word)
+{
+	while (*words && strcmp(*words, word) != 0)
+		words++;
+	return *words;
+}
+
 static void test_gpus(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(gpu_cases); i++) {
@@ -121,6 +128,9 @@ static void test_gpus(void **state)
 		const char *const *words =
 			run_words(*state, gpu_cases[i].yaml, gpu_cases[i].member, &cuda, &c);
 
+		/* an image must not take GPUs where NVIDIA's runtime is Docker's default */
+		assert_int_equal(has_word(words, "--env=NVIDIA_VISIBLE_DEVICES=void"),
+				 !gpu_cases[i].gpus);
 		if (!gpu_cases[i].gpus)
 			assert_null(word_after(words, "--gpus"));
 		else

@@ -71,6 +71,25 @@ static void test_check(void **state)
 	}
 }
 
+/* Podman gives GPUs by CDI; what the probe saw of its files is enough to know. */
+static void test_podman_needs_a_cdi_file(void **state)
+{
+	struct scratch *s = *state;
+	const struct gpus_case c = {
+		"hosts: [a]\n", "container: {engine: podman}\n", TWO, "1.14.6", NULL, 2};
+
+	for (int has_cdi = 0; has_cdi < 2; has_cdi++) {
+		struct fleet *fleet = gpus_fleet(s, &c);
+		struct member *m = &fleet->members[0];
+
+		m->state.can.has_cdi = has_cdi;
+		fleet_check_gpus(fleet, "cuda");
+		assert_int_equal(m->failed, !has_cdi);
+		if (m->failed)
+			assert_has(m->err.text, "a: no CDI file there names its GPUs, so podman");
+	}
+}
+
 static void test_slots(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -98,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FLEET_TEST(test_check),
+		FLEET_TEST(test_podman_needs_a_cdi_file),
 		FLEET_TEST(test_slots),
 		FLEET_TEST(test_lost),
 	};
