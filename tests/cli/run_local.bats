@@ -176,3 +176,30 @@ lists_gpus() {
 	apart ringup run --local -n 1 -- python3 -c 'import ctypes; ctypes.string_at(0)'
 	says 139 "a rank crashed" "string_at"
 }
+
+@test "a line that comes in pieces is one line, unless another rank prints meanwhile" {
+	# (pieces are shown after a second; node 1 waits for node 0's file, so that nothing depends on the time)
+	cat >train.sh <<-'END'
+		if [ "$RANK" = 0 ]; then
+		    printf "loading ... "; sleep 1.5; echo done
+		    printf "again ... "; until grep -qF "again ..." .ringup/jobs/pieces/all.log; do sleep 0.05; done
+		    touch shown; until grep -qF between .ringup/jobs/pieces/all.log; do sleep 0.05; done
+		    echo yes
+		else
+		    until [ -e shown ]; do sleep 0.05; done
+		    echo between
+		fi
+		printf "no end"
+	END
+	ringup run --local -n 2 --name pieces -- sh train.sh >out
+	grep -qxF "[0 localhost] loading ... done" out
+	grep -qxF "[0 localhost] again ... " out
+	grep -qxF "[0 localhost] yes" out
+	grep -qxF "[1 localhost] between" out
+	[ "$(grep -c '\[[01] localhost\] no end$' out)" = 2 ]
+	[ "$(wc -l <out)" = 6 ]
+	cmp out .ringup/jobs/pieces/all.log
+	[ "$(cat .ringup/jobs/pieces/rank-0.log)" = "loading ... done
+again ... yes
+no end" ]
+}

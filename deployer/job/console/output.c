@@ -32,6 +32,7 @@ int job_output_open(struct job_output *output, const char *folder, int world, st
 	output->ranks = ARENA_ARRAY(arena, (size_t)world, FILE *);
 	output->line = (struct str)STR_INIT;
 	output->prefix = (struct str)STR_INIT;
+	output->last.from = (struct str)STR_INIT;
 	job_terminal_init(&output->terminal);
 	output->all = output_file(output, "all.log");
 	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
@@ -68,7 +69,15 @@ static FILE *output_of(struct job_output *output, const char *label)
 	return *file;
 }
 
-/* "[3 node02] ": a rank's colour is that of its number, so that neighbours differ. */
+static void show_end(struct job_output *output, bool is_error)
+{
+	const char *end = keyboard_is_raw() ? "\r\n" : "\n";
+
+	job_terminal_add(&output->terminal, is_error ? STDERR_FILENO : STDOUT_FILENO, end,
+			 strlen(end));
+}
+
+/* "[3 node02] ": a rank's colour is that of its number, so that neighbours differ. "" goes on with a line. */
 static void show(struct job_output *output, const struct job_event *event, const char *prefix)
 {
 	int fd = event->is_error ? STDERR_FILENO : STDOUT_FILENO;
@@ -76,7 +85,7 @@ static void show(struct job_output *output, const struct job_event *event, const
 	size_t start;
 
 	str_clear(&output->line);
-	if (output->is_colored)
+	if (output->is_colored && *prefix)
 		str_addf(&output->line, "\033[%dm%s\033[0m", 31 + (rank + COLORS) % COLORS, prefix);
 	else
 		str_add(&output->line, prefix);
@@ -84,8 +93,9 @@ static void show(struct job_output *output, const struct job_event *event, const
 	foreign_add_shown(&output->line, event->text);
 	foreign_clean(output->line.text + start);
 	output->line.length = start + strlen(output->line.text + start);
-	str_add(&output->line, keyboard_is_raw() ? "\r\n" : "\n");
 	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
+	if (event->is_whole)
+		show_end(output, event->is_error);
 }
 
 /* Bytes of a rank that has a terminal. */
@@ -111,29 +121,65 @@ static const char *output_prefix(struct job_output *output, const char *label, c
 	return output->prefix.text;
 }
 
+/* Ends the last line where it has no end yet. */
+static void output_end_line(struct job_output *output)
+{
+	if (!output->last.is_open)
+		return;
+	output->last.is_open = false;
+	fputc_unlocked('\n', output->all);
+	if (output->last.is_launcher && output->launcher)
+		fputc_unlocked('\n', output->launcher);
+	if (output->last.is_shown)
+		show_end(output, output->last.is_error);
+}
+
+/* Begins a line, or goes on with the last one; whether it goes on. */
+static bool output_begin_line(struct job_output *output, const struct job_event *event,
+			      const char *prefix)
+{
+	bool goes_on = output->last.is_open && output->last.is_error == event->is_error &&
+		       strcmp(output->last.from.text, prefix) == 0;
+
+	if (!goes_on) {
+		output_end_line(output);
+		str_clear(&output->last.from);
+		str_add(&output->last.from, prefix);
+		output->last.is_error = event->is_error;
+		output->last.is_shown = false;
+		output->last.is_launcher = *event->label == 't';
+	}
+	output->last.is_open = !event->is_whole;
+	return goes_on;
+}
+
+static void output_write(FILE *file, const char *prefix, const struct job_event *event)
+{
+	fputs_unlocked(prefix, file);
+	fputs_unlocked(event->text, file);
+	if (event->is_whole)
+		fputc_unlocked('\n', file);
+}
+
 void job_output_add(struct job_output *output, const struct job_event *event, const char *host)
 {
 	FILE *own = output_of(output, event->label);
 	const char *prefix;
-	bool is_launcher = *event->label == 't';
+	bool is_launcher = *event->label == 't', goes_on;
 
 	if (!is_launcher && job_label_rank(event->label) == output->raw_rank) {
 		output_add_raw(output, own, event->text);
 		return;
 	}
 	prefix = output_prefix(output, is_launcher ? "" : event->label, host);
-	if (own) {
-		if (is_launcher)
-			fputs_unlocked(prefix, own);
-		fputs_unlocked(event->text, own);
-		if (event->is_whole || is_launcher)
-			fputc_unlocked('\n', own);
-	}
-	fputs_unlocked(prefix, output->all);
-	fputs_unlocked(event->text, output->all);
-	fputc_unlocked('\n', output->all);
-	if (output->shows)
-		show(output, event, prefix);
+	goes_on = output_begin_line(output, event, prefix);
+	if (own)
+		output_write(own, is_launcher && !goes_on ? prefix : "", event);
+	output_write(output->all, goes_on ? "" : prefix, event);
+	if (!output->shows)
+		return;
+	show(output, event, goes_on && output->last.is_shown ? "" : prefix);
+	output->last.is_shown = true;
 }
 
 void job_output_flush(struct job_output *output)
@@ -151,6 +197,7 @@ void job_output_close(struct job_output *output)
 {
 	if (!output->all)
 		return;
+	output_end_line(output);
 	job_output_flush(output);
 	job_terminal_release(&output->terminal);
 	for (int i = 0; i < output->world; i++)
@@ -159,6 +206,7 @@ void job_output_close(struct job_output *output)
 	file_close(&output->all);
 	str_release(&output->line);
 	str_release(&output->prefix);
+	str_release(&output->last.from);
 }
 
 const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena)

@@ -3,7 +3,8 @@
  * output.h - what the ranks of a job print: each rank's own file, one file of all, and the terminal.
  *
  * FOLDER/rank-3.log has the bytes of rank 3 as they came, launcher.log the lines of processes that
- * start ranks behind "[node02] ", and all.log every line behind "[3 node02] ". What a rank with a terminal
+ * start ranks behind "[node02] ", and all.log every line behind "[3 node02] ". A line that comes in pieces, as "loading ..." and
+ * a second later " done", goes on where it was, unless another rank printed meanwhile. What a rank with a terminal
  * prints is in its own file only, and goes to this process's terminal as it is. Not safe from several
  * threads: the caller has a lock.
  */
@@ -30,6 +31,11 @@ struct job_output {
 	bool has_failed; /* a file cannot be written; said once */
 	struct job_terminal terminal;
 	struct str line, prefix; /* of the line at work */
+	/* the last line, while it has no end */
+	struct {
+		struct str from; /* label and host, as its prefix */
+		bool is_open, is_error, is_shown, is_launcher;
+	} last;
 };
 
 /* Opens the files of a job with so many ranks. */
