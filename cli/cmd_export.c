@@ -310,8 +310,10 @@ static const char *export_origin(const struct options *o, const char *const *arg
 	}
 	for (size_t i = 0; i < o->settings.count; i++)
 		words_add_all(&words, WORDS("--set", o->settings.list[i]));
+	/* a value may be a secret, and stands where the engine reads it; not here, too */
 	for (size_t i = 0; i < o->env.count; i++)
-		words_add_all(&words, WORDS("--env", o->env.list[i]));
+		words_addf(&words, "--env=%.*s=...", (int)strcspn(o->env.list[i], "="),
+			   o->env.list[i]);
 	if (arguments[1] && arguments[2])
 		words_add(&words, "--");
 	words_add_all(&words, arguments + 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/export.h"
 
+#include "core/digest.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "core/quote.h"
 #include "plan/gpu_wish.h"
@@ -8,7 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define DNS_NAME_MAX 50
+#define DNS_NAME_MAX 44
 
 #define X(name) extern const struct exporter exporter_##name;
 #include "export.list"
@@ -40,17 +42,29 @@ static const char *export_pair_value(const char *pair, const char *name, size_t 
 	return strncmp(pair, name, length) == 0 && pair[length] == '=' ? pair + length + 1 : NULL;
 }
 
-static int export_check_setting(const struct exporter *exporter, const char *pair,
-				struct error *err)
+static int export_check_setting(const struct exporter *exporter, const struct export_wish *wish,
+				const char *pair, struct error *err)
 {
+	struct words names = WORDS_INIT(wish->arena);
+	const char *near;
+
 	for (const struct export_setting *s = exporter->settings; s->name; s++)
 		if (export_pair_value(pair, s->name, strlen(s->name)))
 			return 0;
-	error_set(err, ERROR_USAGE, "--set %s: %s has %s", pair, exporter->name,
-		  exporter->settings->name ? "these settings, each as NAME=VALUE:" : "no settings");
-	for (const struct export_setting *s = exporter->settings; s->name; s++)
-		error_advise(err, "%s (%s)", s->name, s->help);
-	return -1;
+	for (size_t i = 0; exporter->settings[i].name; i++)
+		words_add(&names, exporter->settings[i].name);
+	near = names.count ? nearest_word(arena_strndup(wish->arena, pair, strcspn(pair, "=")),
+					  words_list(&names))
+			   : NULL;
+	if (!names.count)
+		return error_set(err, ERROR_USAGE, "--set %s: %s has no settings", pair,
+				 exporter->name);
+	error_set(err, ERROR_USAGE, "--set %s: %s has no setting of that name%s%s%s", pair,
+		  exporter->name, near ? "; did you mean '" : "", near ? near : "",
+		  near ? "'?" : "");
+	return error_advise(err,
+			    "NAME=VALUE; the names are %s ('ringup help export' explains them)",
+			    words_join(&names, ", "));
 }
 
 int export_check(const struct exporter *exporter, const struct export_wish *wish, struct error *err)
@@ -58,7 +72,7 @@ int export_check(const struct exporter *exporter, const struct export_wish *wish
 	const char *const *kind = exporter->kinds;
 
 	for (const char *const *pair = wish->settings; *pair; pair++)
-		if (export_check_setting(exporter, *pair, err) < 0)
+		if (export_check_setting(exporter, wish, *pair, err) < 0)
 			return -1;
 	while (wish->kind && kind && *kind && strcmp(*kind, wish->kind) != 0)
 		kind++;
@@ -282,29 +296,51 @@ bool export_has_rdma(const struct export_wish *wish)
 	return found && strcmp(wish->cluster->container.devices, "auto") == 0;
 }
 
+struct export_volume export_volume(const char *text, struct arena *arena)
+{
+	size_t source = strcspn(text, ":"), target = 0;
+	const char *rest = text + source;
+	struct export_volume volume = {.source = arena_strndup(arena, text, source),
+				       .is_name = !memchr(text, '/', source)};
+
+	if (*rest)
+		target = strcspn(++rest, ":");
+	volume.target = arena_strndup(arena, rest, target);
+	for (rest += target; *rest; rest += strcspn(rest, ","))
+		if (strncmp(++rest, "ro", 2) == 0 && (!rest[2] || rest[2] == ','))
+			volume.is_read_only = true;
+	return volume;
+}
+
 const char *export_line(const char *const *words, struct arena *arena)
 {
 	_cleanup_(str_release) struct str line = STR_INIT;
 
 	quote_words(&line, words);
-	for (char *c = line.text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = ' ';
-	return arena_strdup(arena, line.text);
+	/* the line separators of Unicode would end a comment of YAML, too */
+	return foreign_clean_line(arena_strdup(arena, line.text));
 }
 
 const char *export_dns_name(const char *name, struct arena *arena)
 {
-	char label[DNS_NAME_MAX + 1];
+	char label[DNS_NAME_MAX + 1], digest[DIGEST_TEXT_BYTES];
 	size_t length = 0;
+	const char *at = name;
 
-	for (; *name && length < DNS_NAME_MAX; name++) {
-		char c = (char)tolower((unsigned char)*name);
+	if (isdigit((unsigned char)*at))
+		length = (size_t)snprintf(label, sizeof(label), "job-");
+	for (; *at && length < DNS_NAME_MAX; at++) {
+		char c = (char)tolower((unsigned char)*at);
 
 		if (isalnum((unsigned char)c) || length)
 			label[length++] = isalnum((unsigned char)c) ? c : '-';
 	}
 	while (length && label[length - 1] == '-')
 		length--;
-	return length ? arena_strndup(arena, label, length) : "job";
+	if (!length)
+		return "job";
+	if (!*at)
+		return arena_strndup(arena, label, length);
+	digest_of(name, strlen(name), digest);
+	return arena_printf(arena, "%.*s-%.5s", DNS_NAME_MAX - 6, label, digest + 7);
 }

@@ -118,12 +118,21 @@ const char *const *export_words(const struct export_wish *wish, const char *cons
 /* The products of the hosts' GPUs as nvidia-smi names them, each once, in the order of the hosts. */
 const char *const *export_products(const struct export_wish *wish);
 
+/* A volume as Docker writes it, "SOURCE:TARGET" or "SOURCE:TARGET:OPTION,OPTION". */
+struct export_volume {
+	const char *source, *target; /* in the arena */
+	bool is_name;		     /* the source is a name, and no path */
+	bool is_read_only;
+};
+struct export_volume export_volume(const char *text, struct arena *arena);
+
 /* Whether the probe saw RDMA devices, and the cluster file lets containers have them. */
 bool export_has_rdma(const struct export_wish *wish);
 
 /*
- * The name as a DNS label (RFC 1123), which names of pods, services and Compose projects must be: small letters,
- * digits and '-', 1 to 50 of them, so that an engine can put its own ending behind it.
+ * The name as a DNS label (RFC 1035), which names of pods, services and Compose projects must be: small letters, digits and
+ * '-', a letter first, 1 to 44 of them, so that an engine can put its own ending behind it: pods have 63, and JobSet adds
+ * "-node-0-1023-" and five more. A longer name is cut, and ends with digits of its checksum.
  */
 const char *export_dns_name(const char *name, struct arena *arena);
 

@@ -77,6 +77,10 @@ static void compose_add_limits(const struct export_wish *wish, struct str *out)
 	const struct cluster_container *container = &wish->cluster->container;
 
 	yaml_add_pair(out, 4, "shm_size", container->shm_size);
+	if (*container->memory)
+		yaml_add_pair(out, 4, "mem_limit", container->memory);
+	if (*container->cpus)
+		yaml_add_pair(out, 4, "cpus", container->cpus);
 	if (*container->ulimits)
 		str_add(out, "    ulimits:\n");
 	for (const char *const *pair = container->ulimits; *pair; pair++) {
@@ -97,6 +101,26 @@ static void compose_add_limits(const struct export_wish *wish, struct str *out)
 		return;
 	str_add(out, "    devices: [/dev/infiniband]\n"
 		     "    cap_add: [IPC_LOCK] # RDMA pins memory\n");
+}
+
+/* A volume with a name is one that the engine keeps: Compose wants it declared, and is not to put the project's name before it. */
+static void compose_add_named_volumes(const struct export_wish *wish, struct str *out)
+{
+	const char *const *volume = wish->cluster->container.volumes;
+	bool has_one = false;
+
+	for (; *volume; volume++) {
+		const struct export_volume v = export_volume(*volume, wish->arena);
+
+		if (!v.is_name)
+			continue;
+		str_add(out, has_one ? "" : "volumes:\n");
+		has_one = true;
+		str_add(out, "  ");
+		yaml_add_text(out, v.source, 2);
+		str_add(out, ":\n");
+		yaml_add_pair(out, 4, "name", v.source);
+	}
 }
 
 /* All ranks are here, so those of mpirun need no list of hosts. */
@@ -147,6 +171,7 @@ static int compose_write(const struct export_wish *given, struct export_files *f
 	compose_add_list(wish, "volumes", wish->cluster->container.volumes, &out);
 	compose_add_limits(wish, &out);
 	compose_add_gpus(wish, &out);
+	compose_add_named_volumes(wish, &out);
 	export_add(wish, files, "compose.yaml", out.text);
 	return 0;
 }

@@ -32,13 +32,16 @@ static const struct export_setting kube_settings[] = {
 	{"pull-secret", "Secret with the registry's login", ""},
 	{"gpu-resource", "what a GPU is called, as nvidia.com/mig-1g.10gb", KUBE_GPU},
 	{"claim", "ResourceClaimTemplate of a node's GPUs (DRA), in place of gpu-resource", ""},
-	{"rdma-resource", "what an RDMA device is called", "rdma/hca_shared_devices_a"},
-	{"tolerate", "key of the taint of nodes with GPUs", "nvidia.com/gpu"},
-	{"node", "LABEL=VALUE that a node must have", ""},
+	{"rdma-resource", "what an RDMA device is called, as NAME or NAME=COUNT",
+	 "rdma/hca_shared_devices_a"},
+	{"tolerate", "key of the taint of nodes with GPUs; may be given again", "nvidia.com/gpu"},
+	{"node", "LABEL=VALUE that a node must have; may be given again", ""},
+	{"env-secret", "Secret whose entries are variables of the ranks", ""},
 	{"cpu", "processors that a node's pod asks for", ""},
 	{"memory", "memory that a node's pod gets, as 64Gi", ""},
 	{"runtime", "ClusterTrainingRuntime of a TrainJob", "torch-distributed"},
 	{"user", "number of the user to run as, instead of the image's (not with mpijob)", ""},
+	{"group", "number of the group of files in volumes (fsGroup, runAsGroup)", ""},
 	{"keep", "seconds that the finished job stays listed (without end)", ""},
 	{0}};
 
@@ -71,8 +74,8 @@ static int kube_kind(const struct export_wish *wish, struct error *err)
 /* A setting that the kind has no place for is an error. `runtime` is a TrainJob's only, which leaves most to it. */
 static int kube_check_kind(const struct kube *k, int kind, struct error *err)
 {
-	static const char *const train[] = {"namespace",     "context", "queue", "gpu-resource",
-					    "rdma-resource", "cpu",	"memory"};
+	static const char *const train[] = {"namespace",     "context", "queue",  "gpu-resource",
+					    "rdma-resource", "cpu",	"memory", "env-secret"};
 
 	for (const char *const *pair = k->wish->settings; *pair; pair++) {
 		size_t length = strcspn(*pair, "=");
@@ -90,26 +93,38 @@ static int kube_check_kind(const struct kube *k, int kind, struct error *err)
 	return 0;
 }
 
+static int kube_check_numbers(const struct kube *k, struct error *err)
+{
+	static const char *const numbers[] = {"user", "group", "keep"};
+	const char *count = strchr(kube_value(k, "rdma-resource"), '=');
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		const char *value = kube_value(k, numbers[i]);
+
+		if (value[strspn(value, "0123456789")])
+			return error_set(err, ERROR_USAGE, "--set %s=%s: a number is needed",
+					 numbers[i], value);
+	}
+	if (count && (!count[1] || count[1 + strspn(count + 1, "0123456789")]))
+		return error_set(err, ERROR_USAGE, "--set rdma-resource=%s: NAME=COUNT is needed",
+				 kube_value(k, "rdma-resource"));
+	return 0;
+}
+
 /* Values of settings stand in the manifests as they are. */
 static int kube_check(const struct kube *k, int kind, struct error *err)
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/=-";
-	const char *user = kube_value(k, "user"), *gang = kube_value(k, "gang"),
-		   *keep = kube_value(k, "keep");
+	const char *user = kube_value(k, "user"), *gang = kube_value(k, "gang");
 
-	for (const struct export_setting *s = kube_settings; s->name; s++) {
-		const char *value = kube_value(k, s->name);
-
+	for (const char *const *pair = k->wish->settings; *pair; pair++)
 		/* a context goes to kubectl, and stands in no file */
-		if (strcmp(s->name, "context") != 0 && value[strspn(value, allowed)])
+		if (!starts_with(*pair, "context=") && (*pair)[strspn(*pair, allowed)])
 			return error_set(err, ERROR_USAGE,
-					 "--set %s=%s: letters, digits and ._/=- are allowed",
-					 s->name, value);
-	}
-	if (user[strspn(user, "0123456789")])
-		return error_set(err, ERROR_USAGE, "--set user=%s: the user's number is needed",
-				 user);
+					 "--set %s: letters, digits and ._/=- are allowed", *pair);
+	if (kube_check_numbers(k, err) < 0)
+		return -1;
 	if (*user && kind == KIND_MPIJOB)
 		return error_set(
 			err, ERROR_USAGE,
@@ -119,9 +134,13 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "--set claim=%s: the job has no GPUs; say how many with --gpus",
 				 kube_value(k, "claim"));
-	if (keep[strspn(keep, "0123456789")])
-		return error_set(err, ERROR_USAGE, "--set keep=%s: a number of seconds is needed",
-				 keep);
+	/* CUDA gives a process one MIG device only: docs.nvidia.com, MIG user guide, "CUDA Visible Devices" */
+	if (strstr(kube_value(k, "gpu-resource"), "/mig-") && k->wish->per_node > 1 &&
+	    kind != KIND_TFJOB && k->wish->gpus_per_node)
+		return error_set(
+			err, ERROR_USAGE,
+			"--set gpu-resource=%s: a process uses one MIG device, the first that its pod has, and %d ranks share a pod; take --ppn 1 --nodes %d",
+			kube_value(k, "gpu-resource"), k->wish->per_node, k->wish->world);
 	if (*gang && strcmp(gang, "volcano") != 0)
 		return error_set(err, ERROR_USAGE, "--set gang=%s: only volcano is known", gang);
 	return 0;
@@ -158,14 +177,20 @@ static void kube_add_head(const struct kube *k, int per_pod, bool needs_secret)
 }
 
 /* The limits that Kubeflow's jobs have in common. `restarts` 0: the first failure ends the job. */
-static void kube_add_policy(const struct kube *k)
+static void kube_add_policy(const struct kube *k, int pods)
 {
 	bool is_volcano = *kube_value(k, "gang");
 
 	kube_line(k, 2, "runPolicy:");
 	kube_line(k, 4,
 		  "cleanPodPolicy: Running # what still runs when the job has ended is ended too");
-	kube_line(k, 4, "backoffLimit: %d", k->wish->retries);
+	if (k->wish->retries && pods > 1)
+		kube_line(
+			k, 4,
+			"backoffLimit: %d # the operator counts the restarts of all %d pods together",
+			k->wish->retries * pods, pods);
+	else
+		kube_line(k, 4, "backoffLimit: %d", k->wish->retries);
 	if (k->wish->job.timeout_s)
 		kube_line(k, 4, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
 	if (*kube_value(k, "keep"))
@@ -244,7 +269,7 @@ static int kube_write_mpi(const struct kube *k, struct error *err)
 	kube_line(k, 0, "spec:");
 	kube_line(k, 2, "slotsPerWorker: %d", wish.per_node);
 	kube_line(k, 2, "launcherCreationPolicy: WaitForWorkersReady");
-	kube_add_policy(k);
+	kube_add_policy(k, 1);
 	kube_line(k, 2, "mpiReplicaSpecs:");
 	kube_begin_replicas(k, "Launcher", 1);
 	kube_add_template(k, 6,
@@ -298,7 +323,7 @@ static int kube_write_pytorch(const struct kube *k, struct error *err)
 		return -1;
 	kube_begin(k, "kubeflow.org/v1", "PyTorchJob");
 	kube_line(k, 0, "spec:");
-	kube_add_policy(k);
+	kube_add_policy(k, k->wish->nodes);
 	kube_line(k, 2, "pytorchReplicaSpecs:");
 	kube_begin_replicas(k, "Master", 1);
 	kube_add_template(k, 6, &pod);
@@ -335,7 +360,7 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 	(void)err;
 	kube_begin(k, "kubeflow.org/v1", "TFJob");
 	kube_line(k, 0, "spec:");
-	kube_add_policy(k);
+	kube_add_policy(k, k->wish->world);
 	kube_line(k, 2, "tfReplicaSpecs:");
 	for (size_t i = 0; i < roles.count; i++) {
 		bool serves = roles.list[i].kind->serves && !job->gpus;
@@ -357,10 +382,17 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 static int kube_write_train_job(const struct kube *k, struct error *err)
 {
 	struct kube_pod pod = {0};
+	struct words command = WORDS_INIT(k->wish->arena);
 
 	if (kube_fill_node(k, "$(PET_NODE_RANK)", "$(PET_MASTER_ADDR)", "$(PET_MASTER_PORT)", &pod,
 			   err) < 0)
 		return -1;
+	if (*k->wish->job.workdir) { /* it has no place of its own */
+		words_add_all(&command, WORDS("/bin/sh", "-c", "cd \"$0\" && exec \"$@\"",
+					      k->wish->job.workdir));
+		words_add_all(&command, pod.command);
+		pod.command = words_list(&command);
+	}
 	kube_line(
 		k, 0,
 		"# Volumes, shared memory, rights, nodes, priority, limit and retries are the runtime's.");
@@ -526,7 +558,7 @@ static int kube_name(struct export_wish *wish, struct error *err)
 
 	if (random_hex(hex, 3, err) < 0)
 		return -1;
-	wish->job.name = arena_printf(wish->arena, "%.40s-%s",
+	wish->job.name = arena_printf(wish->arena, "%.37s-%s",
 				      export_dns_name(wish->job.name, wish->arena), hex);
 	return 0;
 }

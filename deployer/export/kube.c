@@ -10,6 +10,34 @@ const char *kube_value(const struct kube *k, const char *name)
 	return export_value(k->exporter, k->wish, name);
 }
 
+/* The value of "NAME=VALUE", or NULL. */
+static const char *kube_pair_value(const char *pair, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(pair, name, length) == 0 && pair[length] == '=' ? pair + length + 1 : NULL;
+}
+
+bool kube_is_set(const struct kube *k, const char *name)
+{
+	for (const char *const *pair = k->wish->settings; *pair; pair++)
+		if (kube_pair_value(*pair, name) && *kube_pair_value(*pair, name))
+			return true;
+	return false;
+}
+
+const char *const *kube_values(const struct kube *k, const char *name)
+{
+	struct words values = WORDS_INIT(k->wish->arena);
+
+	for (const char *const *pair = k->wish->settings; *pair; pair++)
+		if (kube_pair_value(*pair, name) && *kube_pair_value(*pair, name))
+			words_add(&values, kube_pair_value(*pair, name));
+	if (!values.count && *kube_value(k, name))
+		words_add(&values, kube_value(k, name));
+	return words_list(&values);
+}
+
 void kube_line(const struct kube *k, int indent, const char *format, ...)
 {
 	va_list args;
@@ -79,6 +107,11 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 	const char *const *shared = export_env(k->wish);
 	bool has_user = *kube_value(k, "user");
 
+	if (*kube_value(k, "env-secret")) {
+		kube_line(k, indent, "envFrom:");
+		kube_line(k, indent + 2, "- secretRef:");
+		kube_pair(k, indent + 6, "name", kube_value(k, "env-secret"));
+	}
 	if (!*shared && !*pod->env && !has_user && !pod->has_index && !pod->secret)
 		return;
 	kube_line(k, indent, "env:");
@@ -110,10 +143,16 @@ static const char *kube_sshd_capabilities(const struct export_wish *wish)
 	return "AUDIT_WRITE, SETGID, SETUID, SYS_CHROOT";
 }
 
+/* Who names a resource wants it, whether or not a probe has seen InfiniBand. */
+static bool kube_has_rdma(const struct kube *k, const struct kube_pod *pod)
+{
+	return pod->is_rank && (export_has_rdma(k->wish) || kube_is_set(k, "rdma-resource"));
+}
+
 /* As strict as the job allows; RDMA pins memory. */
 static void kube_add_security(const struct kube *k, int indent, const struct kube_pod *pod)
 {
-	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
+	bool has_rdma = kube_has_rdma(k, pod);
 	const char *user = kube_value(k, "user");
 
 	kube_line(k, indent, "securityContext:");
@@ -135,77 +174,6 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 	kube_line(k, indent + 2, "seccompProfile: {type: RuntimeDefault}");
 }
 
-#define KUBE_CLAIM "gpus" /* what a pod calls its claim */
-
-/* Devices are counted in limits; a request is the same then. */
-static void kube_add_resources(const struct kube *k, int indent, const char *key,
-			       const struct kube_pod *pod)
-{
-	const char *cpu = pod->is_rank ? kube_value(k, "cpu") : "";
-	const char *memory = pod->is_rank ? kube_value(k, "memory") : "";
-	bool has_rdma = pod->is_rank && export_has_rdma(k->wish);
-
-	bool has_claim = pod->gpus && *kube_value(k, "claim");
-	int gpus = has_claim ? 0 : pod->gpus;
-
-	if (!*cpu && !*memory && !pod->gpus && !has_rdma)
-		return;
-	kube_line(k, indent, "%s:", key);
-	if (has_claim) {
-		kube_line(k, indent + 2, "claims:");
-		kube_item(k, indent + 4, "name", KUBE_CLAIM);
-	}
-	if (*cpu || *memory)
-		kube_line(k, indent + 2, "requests:");
-	kube_pair(k, indent + 4, "cpu", cpu);
-	kube_pair(k, indent + 4, "memory", memory);
-	if (gpus || has_rdma || *memory)
-		kube_line(k, indent + 2, "limits:");
-	kube_pair(k, indent + 4, "memory", memory);
-	if (gpus)
-		kube_line(k, indent + 4, "%s: %d", kube_value(k, "gpu-resource"), gpus);
-	if (has_rdma)
-		kube_line(k, indent + 4, "%s: 1", kube_value(k, "rdma-resource"));
-}
-
-/* "/data:/data:ro" as its parts; a name without '/' is a claim. */
-struct kube_volume {
-	const char *source, *target;
-	bool is_claim, is_read_only;
-};
-
-static struct kube_volume kube_volume(const struct kube *k, const char *text)
-{
-	size_t source = strcspn(text, ":"), target = strcspn(text + source + 1, ":");
-	const char *rest = text + source + 1 + target;
-
-	return (struct kube_volume){
-		.source = arena_strndup(k->wish->arena, text, source),
-		.target = arena_strndup(k->wish->arena, text + source + 1, target),
-		.is_claim = !memchr(text, '/', source),
-		.is_read_only = strncmp(rest, ":ro", 3) == 0,
-	};
-}
-
-static void kube_add_mounts(const struct kube *k, int indent, const struct kube_pod *pod)
-{
-	const char *const *volumes = k->wish->cluster->container.volumes;
-
-	if (!pod->is_rank)
-		return;
-	kube_line(k, indent, "volumeMounts:");
-	kube_line(k, indent + 2, "- name: shm");
-	kube_line(k, indent + 2, "  mountPath: /dev/shm");
-	for (int i = 0; volumes[i]; i++) {
-		const struct kube_volume volume = kube_volume(k, volumes[i]);
-
-		kube_line(k, indent + 2, "- name: volume-%d", i);
-		kube_pair(k, indent + 4, "mountPath", volume.target);
-		if (volume.is_read_only)
-			kube_line(k, indent + 4, "readOnly: true");
-	}
-}
-
 /* "8g" of Docker is "8Gi" here, and "1.5g" is "1.5Gi". */
 static const char *kube_size(const char *text, struct arena *arena)
 {
@@ -224,6 +192,65 @@ static const char *kube_size(const char *text, struct arena *arena)
 	return arena_printf(arena, "%llu", (unsigned long long)bytes);
 }
 
+#define KUBE_CLAIM "gpus" /* what a pod calls its claim */
+
+/* Devices are counted in limits; a request is the same then. */
+static void kube_add_resources(const struct kube *k, int indent, const char *key,
+			       const struct kube_pod *pod)
+{
+	const struct cluster_container *container = &k->wish->cluster->container;
+	const char *cpu = pod->is_rank ? kube_value(k, "cpu") : "";
+	const char *memory = pod->is_rank ? kube_value(k, "memory") : "";
+	const char *most = pod->is_rank ? container->cpus : "";
+	const char *rdma = kube_value(k, "rdma-resource");
+	size_t rdma_name = strcspn(rdma, "=");
+	bool has_rdma = kube_has_rdma(k, pod);
+	bool has_claim = pod->gpus && *kube_value(k, "claim");
+	int gpus = has_claim ? 0 : pod->gpus;
+
+	if (pod->is_rank && !*memory && *container->memory)
+		memory = kube_size(container->memory, k->wish->arena);
+	if (!*cpu && !*memory && !*most && !pod->gpus && !has_rdma)
+		return;
+	kube_line(k, indent, "%s:", key);
+	if (has_claim) {
+		kube_line(k, indent + 2, "claims:");
+		kube_item(k, indent + 4, "name", KUBE_CLAIM);
+	}
+	if (*cpu || *memory)
+		kube_line(k, indent + 2, "requests:");
+	kube_pair(k, indent + 4, "cpu", cpu);
+	kube_pair(k, indent + 4, "memory", memory);
+	if (gpus || has_rdma || *memory || *most)
+		kube_line(k, indent + 2, "limits:");
+	kube_pair(k, indent + 4, "cpu", most);
+	kube_pair(k, indent + 4, "memory", memory);
+	if (gpus)
+		kube_line(k, indent + 4, "%s: %d", kube_value(k, "gpu-resource"), gpus);
+	if (has_rdma)
+		kube_line(k, indent + 4, "%.*s: %s", (int)rdma_name, rdma,
+			  rdma[rdma_name] ? rdma + rdma_name + 1 : "1");
+}
+
+static void kube_add_mounts(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *const *volumes = k->wish->cluster->container.volumes;
+
+	if (!pod->is_rank)
+		return;
+	kube_line(k, indent, "volumeMounts:");
+	kube_line(k, indent + 2, "- name: shm");
+	kube_line(k, indent + 2, "  mountPath: /dev/shm");
+	for (int i = 0; volumes[i]; i++) {
+		const struct export_volume volume = export_volume(volumes[i], k->wish->arena);
+
+		kube_line(k, indent + 2, "- name: volume-%d", i);
+		kube_pair(k, indent + 4, "mountPath", volume.target);
+		if (volume.is_read_only)
+			kube_line(k, indent + 4, "readOnly: true");
+	}
+}
+
 static void kube_add_volumes(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	const struct cluster_container *container = &k->wish->cluster->container;
@@ -237,11 +264,12 @@ static void kube_add_volumes(const struct kube *k, int indent, const struct kube
 	kube_line(k, indent + 2, "    medium: Memory");
 	kube_pair(k, indent + 6, "sizeLimit", kube_size(container->shm_size, k->wish->arena));
 	for (int i = 0; container->volumes[i]; i++) {
-		const struct kube_volume volume = kube_volume(k, container->volumes[i]);
+		const struct export_volume volume =
+			export_volume(container->volumes[i], k->wish->arena);
 
 		kube_line(k, indent + 2, "- name: volume-%d", i);
-		kube_line(k, indent + 4, volume.is_claim ? "persistentVolumeClaim:" : "hostPath:");
-		kube_pair(k, indent + 6, volume.is_claim ? "claimName" : "path", volume.source);
+		kube_line(k, indent + 4, volume.is_name ? "persistentVolumeClaim:" : "hostPath:");
+		kube_pair(k, indent + 6, volume.is_name ? "claimName" : "path", volume.source);
 	}
 }
 
@@ -271,35 +299,47 @@ static void kube_add_products(const struct kube *k, int indent, const char *cons
 		yaml_add_list(k->out, WORDS(kube_product(*products, k->wish->arena)), indent + 16);
 }
 
-/* Nodes like those that the stack was resolved for: the processor, and the GPUs that the probe saw. */
-static void kube_add_nodes(const struct kube *k, int indent, const struct kube_pod *pod)
+/* Labels that a node must have, as LABEL or LABEL=VALUE. */
+static void kube_add_selector(const struct kube *k, int indent, const char *product)
 {
-	const char *const *products = export_products(k->wish);
-	const char *pool = kube_value(k, "node"), *taint = kube_value(k, "tolerate");
-	size_t length = strcspn(pool, "=");
-	bool has_product = pod->gpus && *products && !*kube_value(k, "claim") &&
-			   strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+	const char *const *labels = kube_values(k, "node");
 	/* an image of two processors runs on both */
 	bool has_arch = k->wish->plan && !k->wish->plan->other;
 
-	if (has_arch || (has_product && !products[1]) || *pool)
+	if (has_arch || *product || *labels)
 		kube_line(k, indent, "nodeSelector:");
 	if (has_arch)
 		kube_pair(k, indent + 2, "kubernetes.io/arch",
 			  arch_of_image(plan_arch(k->wish->plan)));
-	if (has_product && !products[1])
-		kube_pair(k, indent + 2, "nvidia.com/gpu.product",
-			  kube_product(*products, k->wish->arena));
-	if (*pool)
-		kube_pair(k, indent + 2, arena_strndup(k->wish->arena, pool, length),
-			  pool[length] ? pool + length + 1 : "true");
+	kube_pair(k, indent + 2, "nvidia.com/gpu.product", product);
+	for (; *labels; labels++) {
+		size_t length = strcspn(*labels, "=");
+
+		kube_pair(k, indent + 2, arena_strndup(k->wish->arena, *labels, length),
+			  (*labels)[length] ? *labels + length + 1 : "true");
+	}
+}
+
+/* Nodes like those that the stack was resolved for: the processor, and the GPUs that the probe saw. */
+static void kube_add_nodes(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *const *products = export_products(k->wish);
+	const char *const *taints = kube_values(k, "tolerate");
+	bool has_product = pod->gpus && *products && !*kube_value(k, "claim") &&
+			   strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
+
+	kube_add_selector(k, indent,
+			  has_product && !products[1] ? kube_product(*products, k->wish->arena)
+						      : "");
 	if (has_product && products[1])
 		kube_add_products(k, indent, products);
-	if (!pod->gpus || !*taint)
+	if (!*taints || (!pod->gpus && !kube_is_set(k, "tolerate")))
 		return;
 	kube_line(k, indent, "tolerations:");
-	kube_item(k, indent + 2, "key", taint);
-	kube_line(k, indent + 2, "  operator: Exists");
+	for (; *taints; taints++) {
+		kube_item(k, indent + 2, "key", *taints);
+		kube_line(k, indent + 2, "  operator: Exists");
+	}
 }
 
 static void kube_add_container(const struct kube *k, int indent, const struct kube_pod *pod)
@@ -347,6 +387,9 @@ void kube_add_template(const struct kube *k, int indent, const struct kube_pod *
 		kube_pair(k, indent + 4, "subdomain", pod->subdomain);
 	if (pod->in_group)
 		kube_line(k, indent + 4, "schedulerName: volcano");
+	if (*kube_value(k, "group"))
+		kube_line(k, indent + 4, "securityContext: {fsGroup: %s, runAsGroup: %s}",
+			  kube_value(k, "group"), kube_value(k, "group"));
 	kube_pair(k, indent + 4, "priorityClassName", kube_value(k, "priority"));
 	kube_line(k, indent + 4, "automountServiceAccountToken: false");
 	kube_line(k, indent + 4, "enableServiceLinks: false");

@@ -5,34 +5,44 @@
 
 /*
  * Starts the ranks of one node, and ends them all with the status of the first one that fails. It is process 1 of its
- * container, so its own TERM is the trap's. The last node may have fewer ranks.
+ * container, so its own TERM is the trap's, and its end would kill them all: it hands TERM on, which says to a rank that it
+ * must write its checkpoint, and waits for them. The engine kills who takes too long; after a rank's failure that is done here.
+ * `first` keeps the first status. Who starts a rank outlives the TERM (a trap), and its rank has TERM's usual meaning. The last
+ * node may have fewer ranks.
  */
-static const char node_begin[] = "failed=$(mktemp)\n"
-				 "trap 'trap \"\" TERM; kill 0; exit \"$(cat \"$failed\")\"' TERM\n"
-				 "echo 143 >\"$failed\"\n"
-				 "export LOCAL_RANK=0 RANK\n"
-				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
-				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n";
+static const char node_begin[] =
+	"ranks= failed=$(mktemp -d)/status\n"
+	"first() { (set -C; echo \"$1\" >\"$failed\") 2>/dev/null || :; }\n"
+	"end() {\n"
+	"  trap \"\" TERM\n"
+	"  kill 0\n"
+	"  [ $$ != 1 ] || (sleep 25; kill -KILL -1) &\n"
+	"  [ -z \"$ranks\" ] || wait $ranks\n"
+	"  exit \"$(cat \"$failed\" 2>/dev/null || echo 143)\"\n"
+	"}\n"
+	"trap end TERM\n"
+	"export LOCAL_RANK=0 RANK\n"
+	"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
+	"  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n"
+	"  [ \"$RANK\" -lt \"$WORLD_SIZE\" ] || break\n";
 /*
  * The same with each rank's number before its lines (scheduler/rank_tag.h). Who writes them does not end with the ranks, and
  * has a second for the last ones; it is not waited for, since a process that a rank has left may hold the pipe.
  */
 static const char node_end_tagged[] =
-	"  if [ \"$RANK\" -lt \"$WORLD_SIZE\" ]; then\n"
-	"    pipe=$failed.$LOCAL_RANK && mkfifo \"$pipe\"\n"
-	"    (trap \"\" TERM; exec sed -u \"s/^/[default$LOCAL_RANK]:/\" <\"$pipe\") &\n"
-	"    { \"$@\" >\"$pipe\" 2>&1 || { echo $? >\"$failed\"; sleep 1; kill $$; }; } &\n"
-	"    ranks=\"$ranks $!\"\n"
-	"  fi\n"
+	"  pipe=$failed.$LOCAL_RANK && mkfifo \"$pipe\"\n"
+	"  (trap \"\" TERM; exec sed -u \"s/^/[default$LOCAL_RANK]:/\" <\"$pipe\") &\n"
+	"  (trap : TERM; \"$@\" >\"$pipe\" 2>&1 || { first $?; sleep 1; kill $$; }) &\n"
+	"  ranks=\"$ranks $!\"\n"
 	"  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
 	"done\n"
 	"wait $ranks\n"
 	"sleep 1\n";
-static const char node_end[] = "  [ \"$RANK\" -ge \"$WORLD_SIZE\" ] ||\n"
-			       "    { \"$@\" || { echo $? >\"$failed\"; kill $$; }; } &\n"
+static const char node_end[] = "  (trap : TERM; \"$@\" || { first $?; kill $$; }) &\n"
+			       "  ranks=\"$ranks $!\"\n"
 			       "  LOCAL_RANK=$((LOCAL_RANK + 1))\n"
 			       "done\n"
-			       "wait\n";
+			       "wait $ranks\n";
 
 /* With --gpus a rank sees those of its own, as with `ringup run`. */
 static const char *node_script(const struct export_wish *wish, bool tags)
@@ -46,8 +56,8 @@ static const char *node_script(const struct export_wish *wish, bool tags)
 			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
 			"  export CUDA_VISIBLE_DEVICES\n",
 			gpus, gpus, gpus - 1);
-	return export_text(wish, arena_printf(wish->arena, "%s%s%s%s", tags ? "ranks=\n" : "",
-					      node_begin, own, tags ? node_end_tagged : node_end));
+	return export_text(wish, arena_printf(wish->arena, "%s%s%s", node_begin, own,
+					      tags ? node_end_tagged : node_end));
 }
 
 static void node_add_place(const struct launcher_node *node, struct words *env)

@@ -27,15 +27,32 @@ const struct export_setting slurm_settings[] = {
 	{"nodelist", "nodes that it must have", ""},
 	{"exclude", "nodes that it must not have", ""},
 	{"gpu-type", "product, as the nodes' Gres names it: h100", ""},
-	{"gpu-option", "how GPUs are asked for: gpus-per-node or gres", "gpus-per-node"},
-	{"exclusive", "yes: no other job on the nodes", ""},
+	{"gpu-option", "how GPUs are asked for: gpus-per-node, gres or none", "gpus-per-node"},
+	{"gres", "other resources of each node, as nvme:1", ""},
+	{"exclusive", "yes: no other job on the nodes; or user, mcs", ""},
 	{"array", "start it so often, as 0-9", ""},
 	{"dependency", "jobs before it, as afterok:123", ""},
+	{"begin", "not before, as now+2hours", ""},
+	{"nice", "lower priority, as 100", ""},
+	{"licenses", "as scratch:1", ""},
+	{"mem-per-gpu", "memory for each GPU, as 80G", ""},
+	{"mem-per-cpu", "memory for each CPU, as 4G", ""},
+	{"cpus-per-gpu", "CPUs for each GPU", ""},
+	{"gpu-bind", "which GPUs a task sees, as none", ""},
+	{"switches", "most switches of the network, as 1@12:00:00", ""},
+	{"segment", "nodes of a block that stay together", ""},
+	{"hint", "as nomultithread", ""},
+	{"threads-per-core", "as 1", ""},
+	{"network", "as the site has it", ""},
+	{"tmp", "least space in /tmp of a node, as 200G", ""},
+	{"comment", "a word for the accounts", ""},
+	{"wckey", "as the site has it", ""},
 	{"output", "file of what it prints, as logs/%x-%j.out", ""},
 	{"mail-type", "when to write: END,FAIL", ""},
 	{"mail-user", "to whom", ""},
 	{"signal", "before the limit, for a checkpoint: TERM@60", ""},
 	{"requeue", "yes: start it again when a node fails", ""},
+	{"modules", "environment modules to load first, as cuda/12.4,gcc/13", ""},
 	{"interface", "network interface for NCCL and Gloo, as ib0", ""},
 	{"mpi", "how ranks of MPI meet, see srun --mpi=list", "pmix"},
 	{"container", "auto, pyxis, apptainer or none", "auto"},
@@ -66,6 +83,18 @@ bool slurm_script_starts_nodes(const struct export_wish *wish)
 	return wish->job.launcher->place == PLACE_NODE;
 }
 
+/* Whether the setting is one of the words, which have a blank between them. */
+static int script_check_word(const struct script *s, const char *name, const char *words,
+			     struct error *err)
+{
+	const char *value = script_setting(s, name);
+
+	if (!*value || strstr(arena_printf(s->wish->arena, " %s ", words),
+			      arena_printf(s->wish->arena, " %s ", value)))
+		return 0;
+	return error_set(err, ERROR_USAGE, "--set %s=%s: it is one of: %s", name, value, words);
+}
+
 /* Each becomes a part of an #SBATCH line, which no shell reads and a line end would end. */
 static int script_check_settings(const struct script *s, struct error *err)
 {
@@ -81,11 +110,15 @@ static int script_check_settings(const struct script *s, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "--set container=%s: there are auto, pyxis, apptainer and none",
 				 s->container);
-	if (!strstr(" gpus-per-node gres ",
-		    arena_printf(s->wish->arena, " %s ", script_setting(s, "gpu-option"))))
-		return error_set(err, ERROR_USAGE,
-				 "--set gpu-option=%s: there are gpus-per-node and gres",
-				 script_setting(s, "gpu-option"));
+	if (script_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
+	    script_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
+	    script_check_word(s, "requeue", "yes no", err) < 0)
+		return -1;
+	if (script_setting(s, "time")[strspn(script_setting(s, "time"), "0123456789-:")])
+		return error_set(
+			err, ERROR_USAGE,
+			"--set time=%s: minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS are needed",
+			script_setting(s, "time"));
 	if (strcmp(s->container, "none") != 0 && !*s->wish->image)
 		return error_set(
 			err, ERROR_USAGE,
@@ -141,24 +174,68 @@ static void script_add_file(const struct script *s, const char *option, const ch
 					script_pattern(s, s->follow->folder), name));
 }
 
-/* Slurm before 19.05 knows --gres alone. */
+/* Slurm before 19.05 knows --gres alone, and of two --gres the later one counts. */
 static void script_add_gpus(const struct script *s)
 {
-	const char *type = script_setting(s, "gpu-type");
-	bool is_gres = strcmp(script_setting(s, "gpu-option"), "gres") == 0;
+	const char *type = script_setting(s, "gpu-type"), *option = script_setting(s, "gpu-option");
+	const char *gres = script_setting(s, "gres");
+	bool is_gres = strcmp(option, "gres") == 0;
+	const char *gpus = arena_printf(s->wish->arena, "%s%s%d", type, *type ? ":" : "",
+					s->wish->gpus_per_node);
 
-	if (s->wish->gpus_per_node)
-		str_addf(s->out, "#SBATCH --%s%s%s%d\n",
-			 is_gres ? "gres=gpu:" : "gpus-per-node=", type, *type ? ":" : "",
-			 s->wish->gpus_per_node);
+	if (!s->wish->gpus_per_node || strcmp(option, "none") == 0)
+		gpus = "";
+	if (*gpus && !is_gres)
+		str_addf(s->out, "#SBATCH --gpus-per-node=%s\n", gpus);
+	if ((*gpus && is_gres) || *gres)
+		str_addf(s->out, "#SBATCH --gres=%s%s%s%s\n", *gpus && is_gres ? "gpu:" : "",
+			 is_gres ? gpus : "", *gpus && is_gres && *gres ? "," : "", gres);
+}
+
+/* Slurm may give nodes other numbers of ranks than --ppn where the ranks do not fill them (sbatch(1), --distribution). */
+static bool script_is_uneven(const struct script *s)
+{
+	return s->wish->world != s->wish->nodes * s->wish->per_node;
+}
+
+/* "64g" of Docker is "64G" of sbatch, which counts in 1024s, too. */
+static const char *script_memory(const struct script *s)
+{
+	const char *wanted = s->wish->cluster->container.memory;
+	uint64_t bytes;
+
+	if (!*wanted || !parse_bytes(wanted, &bytes) || *script_setting(s, "mem") ||
+	    *script_setting(s, "mem-per-gpu") || *script_setting(s, "mem-per-cpu"))
+		return "";
+	return arena_printf(s->wish->arena, "#SBATCH --mem=%lluM\n",
+			    (unsigned long long)(bytes / MIB));
+}
+
+/* (the scripts behind `module` are not written for `set -u`) */
+static void script_add_modules(const struct script *s)
+{
+	char *modules = arena_strdup(s->wish->arena, script_setting(s, "modules"));
+
+	if (!*modules)
+		return;
+	for (char *c = modules; *c; c++)
+		if (*c == ',')
+			*c = ' ';
+	str_addf(s->out, "module load %s || exit\n", modules);
 }
 
 static void script_add_head(const struct script *s)
 {
-	static const char *const own[] = {"partition",	"account", "qos",	    "reservation",
-					  "time",	"mem",	   "cpus-per-task", "constraint",
-					  "nodelist",	"exclude", "array",	    "signal",
-					  "dependency", "output",  "mail-type",	    "mail-user"};
+	/* options of sbatch by their own names, each with its value */
+	static const char *const own[] = {
+		"partition",	 "account",	 "qos",		"reservation",
+		"time",		 "mem",		 "mem-per-gpu", "mem-per-cpu",
+		"cpus-per-task", "cpus-per-gpu", "constraint",	"nodelist",
+		"exclude",	 "array",	 "signal",	"dependency",
+		"begin",	 "nice",	 "licenses",	"gpu-bind",
+		"switches",	 "segment",	 "hint",	"threads-per-core",
+		"network",	 "tmp",		 "comment",	"wckey",
+		"output",	 "mail-type",	 "mail-user"};
 	const struct export_wish *wish = s->wish;
 
 	str_addf(
@@ -169,22 +246,29 @@ static void script_add_head(const struct script *s)
 		"#SBATCH --job-name=%s\n"
 		"#SBATCH --nodes=%d\n",
 		wish->origin, wish->job.name, wish->cluster->name, wish->job.name, wish->nodes);
-	if (wish->world == wish->nodes * wish->per_node)
+	if (script_is_uneven(s))
+		str_addf(s->out, "#SBATCH --ntasks=%d\n#SBATCH --distribution=block\n",
+			 wish->world);
+	else
 		str_addf(s->out, "#SBATCH --ntasks-per-node=%d\n",
 			 slurm_script_starts_nodes(wish) ? 1 : wish->per_node);
-	else
-		str_addf(s->out, "#SBATCH --ntasks=%d\n", wish->world);
 	script_add_gpus(s);
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		script_add_option(s, own[i]);
+	str_add(s->out, script_memory(s));
 	if (script_says(s, "exclusive"))
 		str_add(s->out, "#SBATCH --exclusive\n");
-	str_add(s->out,
-		script_says(s, "requeue") ? "#SBATCH --requeue\n" : "#SBATCH --no-requeue\n");
+	else if (strcmp(script_setting(s, "exclusive"), "no") != 0)
+		script_add_option(s, "exclusive");
+	/* (a second start must not empty the file of the first) */
+	str_add(s->out, !script_says(s, "requeue") ? "#SBATCH --no-requeue\n"
+			: s->follow		   ? "#SBATCH --requeue\n"
+				    : "#SBATCH --requeue\n#SBATCH --open-mode=append\n");
 	if (s->follow) {
 		script_add_file(s, "#SBATCH --open-mode=append\n#SBATCH --output=", "batch.log");
 		str_add(s->out, "\n");
 	}
+	script_add_modules(s);
 	str_add(s->out, "set -euo pipefail\n");
 }
 
@@ -193,14 +277,17 @@ static void script_add_env(const struct script *s)
 	const char *interface = script_setting(s, "interface");
 	const char *cpus = script_setting(s, "cpus-per-task");
 	const char *const *pairs = export_env(s->wish);
+	bool is_image = strcmp(s->container, "none") != 0;
 
+	/* a site, or --export=NONE, may keep the script's variables from srun's tasks (sbatch(1), --export) */
+	str_add(s->out, "export SLURM_EXPORT_ENV=ALL\n");
 	/* since Slurm 22.05 srun does not take it from sbatch (its release notes) */
 	if (*cpus)
 		str_addf(s->out, "export SRUN_CPUS_PER_TASK=%s\n", cpus);
 	if (*interface)
 		str_addf(s->out, "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s\n", interface,
 			 interface);
-	for (; *pairs; pairs++) {
+	for (; *pairs && !is_image; pairs++) { /* else script_add_image_env */
 		str_add(s->out, "export ");
 		quote_word(s->out, *pairs);
 		str_add(s->out, "\n");
@@ -240,6 +327,21 @@ static void script_add_end(const struct script *s)
 		 secret);
 }
 
+/* How many ranks Slurm gave each node: SLURM_TASKS_PER_NODE is as "2(x3),1". */
+static void script_add_sizes(const struct script *s)
+{
+	if (script_is_uneven(s))
+		str_add(s->out,
+			"\n# How many ranks each node has.\n"
+			"sizes=()\n"
+			"for part in ${SLURM_TASKS_PER_NODE//,/ }; do\n"
+			"\ttimes=${part#*x} times=${times%)}\n"
+			"\t[[ $part == *x* ]] || times=1\n"
+			"\tfor ((i = 0; i < times; i++)); do sizes+=(\"${part%(*}\"); done\n"
+			"done\n"
+			"export sizes_of_nodes=\"${sizes[*]}\"\n");
+}
+
 /* TF_CONFIG's list of workers: each task has its node and a port of its own. */
 static void script_add_workers(const struct script *s)
 {
@@ -248,17 +350,21 @@ static void script_add_workers(const struct script *s)
 	str_addf(s->out,
 		 "\n# TF_CONFIG names every worker: a node and a port.\n"
 		 "workers=\n"
-		 "rank=0\n"
+		 "rank=0%s\n"
 		 "no_proxy=${no_proxy:-localhost} # a proxy would make gRPC wait for ever\n"
 		 "for node in $(scontrol show hostnames \"$SLURM_JOB_NODELIST\"); do\n"
 		 "\taddress=$(address \"$node\")\n"
 		 "\tno_proxy+=,$address\n"
-		 "\tfor ((i = 0; i < %d && rank < %d; i++, rank++)); do\n"
+		 "\tfor ((i = 0; i < %s && rank < %d; i++, rank++)); do\n"
 		 "\t\tworkers+=\"${workers:+,}\\\"$address:$((MASTER_PORT + rank))\\\"\"\n"
 		 "\tdone\n"
+		 "%s"
 		 "done\n"
 		 "export workers no_proxy no_grpc_proxy=$no_proxy\n",
-		 s->wish->per_node, s->wish->world);
+		 script_is_uneven(s) ? " node_rank=0" : "",
+		 script_is_uneven(s) ? "${sizes[node_rank]}"
+				     : arena_printf(s->wish->arena, "%d", s->wish->per_node),
+		 s->wish->world, script_is_uneven(s) ? "\tnode_rank=$((node_rank + 1))\n" : "");
 }
 
 /* The digest's begin names the file, so another image is another file. */
@@ -291,10 +397,13 @@ static const char *script_enroot_image(const struct script *s)
 {
 	char *image = arena_strdup(s->wish->arena, s->wish->image), *slash, *at;
 
+	/* without a registry enroot takes Docker Hub's, which is not at docker.io */
+	if (starts_with(image, "docker.io/"))
+		image += strlen("docker.io/");
+	else if ((slash = strchr(image, '/')))
+		*slash = '#';
 	if ((at = strchr(image, '@')))
 		*at = ':';
-	if ((slash = strchr(image, '/')))
-		*slash = '#';
 	return image;
 }
 
@@ -330,7 +439,43 @@ static void script_add_apptainer(const struct script *s, const struct words *vol
 		str_add(s->out, "\t--bind \"${RINGUP_SECRET_FILE%/*}\"\n");
 }
 
-static void script_add_where(const struct script *s)
+/*
+ * Inside of the image, where the image's own variables would win over exported ones: with pyxis all of them
+ * (github.com/NVIDIA/pyxis, --container-env), with Apptainer PATH and LD_LIBRARY_PATH.
+ */
+static void script_add_image_env(const struct script *s)
+{
+	const char *const *pairs = export_env(s->wish);
+
+	if (!*pairs)
+		return;
+	str_add(s->out, "\tenv");
+	for (; *pairs; pairs++) {
+		str_add(s->out, " ");
+		quote_word(s->out, *pairs);
+	}
+	str_add(s->out, "\n");
+}
+
+/* "/data:/data:z,ro" of Docker as "/data:/data:ro": pyxis and Apptainer know no other of its options. */
+static int script_volumes(const struct script *s, struct words *volumes, struct error *err)
+{
+	const char *const *volume = s->wish->cluster->container.volumes;
+
+	for (; *volume && strcmp(s->container, "none") != 0; volume++) {
+		const struct export_volume v = export_volume(*volume, s->wish->arena);
+
+		if (v.is_name)
+			return error_set(
+				err, ERROR_USAGE,
+				"container.volumes: %s: '%s' is a volume of a container engine, and Slurm's nodes have folders; give the path of one",
+				*volume, v.source);
+		words_addf(volumes, "%s:%s%s", v.source, v.target, v.is_read_only ? ":ro" : "");
+	}
+	return 0;
+}
+
+static int script_add_where(const struct script *s, struct error *err)
 {
 	const char *workdir = s->wish->job.workdir;
 	struct words volumes = WORDS_INIT(s->wish->arena);
@@ -338,8 +483,9 @@ static void script_add_where(const struct script *s)
 	bool is_apptainer = strcmp(s->container, "apptainer") == 0;
 
 	if (!script_has_where(s))
-		return;
-	words_add_all(&volumes, s->wish->cluster->container.volumes);
+		return 0;
+	if (script_volumes(s, &volumes, err) < 0)
+		return -1;
 	str_add(s->out, "\n# Where the ranks run.\nwhere=(\n");
 	if (is_pyxis)
 		script_add_pyxis(s, &volumes);
@@ -354,7 +500,10 @@ static void script_add_where(const struct script *s)
 	}
 	if (is_apptainer)
 		str_addf(s->out, "\t%s\n", script_sif(s));
+	if (is_pyxis || is_apptainer)
+		script_add_image_env(s);
 	str_add(s->out, ")\n");
+	return 0;
 }
 
 /* One word for the shell of a task: marks become its variables. */
@@ -437,12 +586,15 @@ static int script_add_task(const struct script *s, struct error *err)
 	}
 	str_add(s->out, " bash -c '\n");
 	script_add_own_gpus(s);
+	if (launcher->place != PLACE_MPI && script_is_uneven(s))
+		str_add(s->out, "\tread -ra sizes <<<\"$sizes_of_nodes\"\n");
 	if (launcher->place != PLACE_MPI)
 		str_addf(
 			s->out,
 			"\texport RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n"
-			"\texport NODE_RANK=$SLURM_NODEID LOCAL_WORLD_SIZE=%d\n",
-			wish->per_node);
+			"\texport NODE_RANK=$SLURM_NODEID LOCAL_WORLD_SIZE=%s\n",
+			script_is_uneven(s) ? "${sizes[SLURM_NODEID]}"
+					    : arena_printf(wish->arena, "%d", wish->per_node));
 	if (launcher->place == PLACE_ROLES)
 		str_add(s->out,
 			"\texport TF_CONFIG=\"{\\\"cluster\\\":{\\\"worker\\\":[$workers]},"
@@ -517,8 +669,10 @@ int slurm_script(const struct exporter *exporter, const struct export_wish *wish
 	script_add_env(&s);
 	script_add_secret(&s);
 	script_add_end(&s);
+	script_add_sizes(&s);
 	script_add_workers(&s);
 	script_add_image(&s);
-	script_add_where(&s);
+	if (script_add_where(&s, err) < 0)
+		return -1;
 	return script_add_steps(&s, err);
 }

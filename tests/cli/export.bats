@@ -78,7 +78,8 @@ kubernetes() {
 	kubernetes trainjob.yaml --kind trainjob torch
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
-		--set memory=512Gi --set keep=600 --nodes 2 --ppn 7 plain
+		--set memory=512Gi --set keep=600 --set group=1000 --set env-secret=tokens --set node=c/d=e \
+		--set tolerate=x --set tolerate=y --set rdma-resource=vpc.amazonaws.com/efa=4 --nodes 2 --ppn 1 plain
 	kubernetes claim.yaml --set claim=eight-h100 ring
 	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set claim=eight-h100 torch
 	says 2 "trainjob has no place for it"
@@ -89,6 +90,8 @@ job = list(yaml.safe_load_all(open("../out")))[-1]
 words = job["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"]
 print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", end="\0")')
 	[ "$(OMPI_COMM_WORLD_LOCAL_RANK=3 "${words[@]}")" = 6,7 ]
+	apart ringup export kubernetes --image "$IMAGE" --set gpu-resource=nvidia.com/mig-1g.10gb --nodes 2 --ppn 7 plain
+	says 2 "a process uses one MIG device" "take --ppn 1 --nodes 14"
 	apart ringup export kubernetes --image "$IMAGE" --set queue=team torch
 	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
 }
@@ -138,6 +141,33 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	json "d['files'][0]['text'] == open('deploy/plain.yaml').read()"
 }
 
+@test "what the cluster file limits goes along, options of volumes count, and long names stay apart" {
+	echo 'accelerator: cpu' >>cluster.yaml
+	sed -i 's#volumes: .*#volumes: ["/data:/data:z,ro", "scratch:/scratch"]\n  memory: 64g\n  cpus: 8#' cluster.yaml
+	ringup export kubernetes --image "$IMAGE" plain >out
+	python3 "$ROOT/tests/cli/manifests.py" out
+	grep -A1 -F 'mountPath: /data' out | grep -F 'readOnly: true'
+	grep -A3 -F 'limits:' out | grep -F 'memory: "64Gi"'
+	grep -A3 -F 'limits:' out | grep -F 'cpu: "8"'
+	ringup export compose --image "$IMAGE" plain >out
+	grep -F 'mem_limit: "64g"' out
+	ringup export slurm --set container=none plain | grep -F '#SBATCH --mem=65536M'
+	# two names that differ at their end; the token is where the pods read it, and in no comment
+	for end in a b; do
+		ringup export kubernetes --image "$IMAGE" --kind jobset --name "a-name-of-more-characters-than-44-which-nobody-types-$end" \
+			-e TOKEN=tok123 -- ./x
+	done >out
+	[ "$(grep -E '^  name: ' out | sort -u | wc -l)" = 2 ]
+	! grep -E '^  name: .{46}' out
+	[ "$(grep -c tok123 out)" = 2 ]
+	apart ringup export kubernetes --image "$IMAGE" --set quene=team plain
+	says 2 "did you mean 'queue'?"
+	retries=$(sed 's/plain: {/&retries: 2, launcher: torchrun, /' cluster.yaml >retry.yaml; ringup -f retry.yaml export kubernetes --image "$IMAGE" --nodes 4 plain)
+	grep -F 'backoffLimit: 8 # the operator counts the restarts of all 4 pods together' <<<"$retries"
+	sed -i 's/plain: {/&workdir: "\/my code", launcher: torchrun, /' cluster.yaml
+	ringup export kubernetes --image "$IMAGE" --kind trainjob plain | grep -A1 'cd .* && exec ' | grep -F '/my code'
+}
+
 @test "any text comes out of the YAML as it went in" {
 	cat >values.py <<-'END'
 		import re, subprocess, sys, yaml
@@ -162,6 +192,49 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 		    assert kube(env[f"V{i}"]) == v, (v, env[f"V{i}"])
 	END
 	python3 values.py "$IMAGE"
+}
+
+# pod_script COMMAND...: the program of a pod with three ranks, as process 1 of its own, as in a container
+pod_script() {
+	apart ringup export kubernetes --image "$IMAGE" --name 3d --launcher env --nodes 1 --ppn 3 -- "$@"
+	[ "$status" -eq 0 ] || { cat ../err; return 1; }
+	grep -q '^  name: job-3d$' ../out # a Service's name begins with a letter
+	mapfile -d '' -t words < <(python3 -c 'import yaml
+job = list(yaml.safe_load_all(open("../out")))[-1]
+words = job["spec"]["template"]["spec"]["containers"][0]["command"]
+print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
+	# (it signals its process group, which is not that of the tests)
+	NODE_RANK=0 WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 setsid --wait unshare --pid --fork --kill-child "${words[@]}" 3>&-
+}
+
+@test "a pod's ranks get TERM, and time to write a checkpoint; a rank that fails ends them with its status" {
+	cat >train.py <<-'END'
+		import os, signal, sys, time
+		rank = os.environ["RANK"]
+		def save(*_):
+		    time.sleep(0.5)
+		    open(f"saved-{rank}", "a").write("once\n")
+		    sys.exit(0)
+		signal.signal(signal.SIGTERM, save)
+		open(f"begun-{rank}", "w")
+		while len([f for f in os.listdir(".") if f.startswith("begun-")]) < 3: time.sleep(0.02)
+		if sys.argv[1:] == [rank]: sys.exit(7)
+		time.sleep(300)
+	END
+	(pod_script python3 "$PWD/train.py") &
+	until [ -e begun-0 ] && [ -e begun-1 ] && [ -e begun-2 ]; do sleep 0.05; done
+	pkill -TERM -P "$(pgrep -f "^unshare --pid .*$PWD/train.py")"
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 143 ]
+	[ "$(cat saved-0 saved-1 saved-2)" = "once
+once
+once" ]
+	rm begun-* saved-*
+	status=0
+	(pod_script python3 "$PWD/train.py" 1) || status=$?
+	[ "$status" -eq 7 ]
+	[ -e saved-0 ] && [ ! -e saved-1 ] && [ -e saved-2 ]
 }
 
 @test "what cannot be exported is said, with what to do instead" {

@@ -48,6 +48,22 @@ script() {
 	! grep -rn "StrictHostKeyChecking\|password" "$ROOT/tests/golden/export/"*.sbatch
 }
 
+@test "settings of sites, modules, images of Docker Hub, and nodes with different numbers of ranks" {
+	sed -i 's#"/data:/data:ro"#"/data:/data:z,ro"#' cluster.yaml
+	ringup export slurm --image "docker.io/team/lab@${IMAGE#*@}" --set licenses=scratch:1 --set gres=nvme:1 --set mem-per-cpu=4G \
+		--set exclusive=user --set modules=cuda/12.4,gcc/13 plain >out
+	bash -n out
+	grep -qxF $'\t--container-image=team/lab:'"${IMAGE#*@}" out
+	grep -qxF $'\t--container-mounts=/data:/data:ro' out
+	for option in licenses=scratch:1 gres=nvme:1 mem-per-cpu=4G exclusive=user; do grep -qxF "#SBATCH --$option" out; done
+	grep -qxF "module load cuda/12.4 gcc/13 || exit" out
+	# Slurm says how many ranks a node has
+	sed -n '/^sizes=/,/^export sizes/p' "$ROOT/tests/golden/export/tf.sbatch" >sizes.sh
+	echo 'echo "$sizes_of_nodes"' >>sizes.sh
+	[ "$(SLURM_TASKS_PER_NODE="2(x3),1" bash -euo pipefail sizes.sh)" = "2 2 2 1" ]
+	[ "$(SLURM_TASKS_PER_NODE="1,3" bash -euo pipefail sizes.sh)" = "1 3" ]
+}
+
 @test "what a script cannot do is refused" {
 	run -2 ringup export slurm parts
 	[[ $output == *"roles of 'tf'"* ]]
@@ -57,6 +73,13 @@ script() {
 	[[ $output == *"there are auto, pyxis, apptainer and none"* ]]
 	run -2 ringup export slurm --set $'partition=a\n#SBATCH --uid=0' plain
 	[[ $output == *"cannot stand in an option of sbatch"* ]]
+	run -2 ringup export slurm --set time=abc plain
+	[[ $output == *"minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS"* ]]
+	run -2 ringup export slurm --set requeue=true plain
+	[[ $output == *"it is one of: yes no"* ]]
+	sed 's#"/data:/data:ro"#"scratch:/scratch"#' cluster.yaml >named.yaml
+	run -2 ringup -f named.yaml export slurm --image "$IMAGE" plain
+	[[ $output == *"'scratch' is a volume of a container engine"* ]]
 	run -2 ringup export slurm -n 3 --nodes 2 torch
 	[[ $output == *"as many on every node"* ]]
 }

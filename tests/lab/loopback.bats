@@ -112,6 +112,7 @@ passed() {
 	ringup bench -H node01 -- -b 1K -e 1K -n 2 >/dev/null
 	echo "$before" >cluster.yaml
 	ringup up
+	rm -r venv err
 }
 
 # clone: the same cluster.yaml in another folder, as a colleague has it who cloned the repository.

@@ -136,8 +136,9 @@ static void test_names(void **state)
 	assert_int_equal(
 		strlen(export_dns_name(
 			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", &s->arena)),
-		50);
-	assert_string_equal(export_line(WORDS("a", "b\nc", "$d"), &s->arena), "a 'b c' '$d'");
+		44);
+	assert_string_equal(export_dns_name("3d-unet", &s->arena), "job-3d-unet");
+	assert_string_equal(export_line(WORDS("a", "b\nc", "$d"), &s->arena), "a 'b?c' '$d'");
 }
 
 int main(void)
