@@ -66,7 +66,8 @@ nothing_of_theirs() {
 	run ! grep -lF "$CACHE" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
 	run ! grep -lF "HOME=$WORK/person" /proc/[0-9]*/environ 2>/dev/null
 	[ "$(ls -A "$CACHE/native/work" 2>/dev/null)" = "" ]
-	[ -z "$(find "$CACHE" /tmp -maxdepth 1 -user nobody \( -name 'mmdebstrap*' -o -name '*partial*' -o -name 'build-*' -type d \))" ]
+	run find "$CACHE" /tmp -maxdepth 1 -user nobody \( -name "mmdebstrap*" -o -name "*partial*" -o -name "build-*" -type d \)
+	[ -z "$output" ] || { echo "left: $output"; return 1; }
 }
 
 # interrupt SIGNAL: ends the build in the background; its exit status is $status.

@@ -94,7 +94,7 @@ is_waiting() {
 	run -2 ringup run --on slurm --set 'partition=a b' -n 3 -- true
 	has "' ' cannot stand in an option of sbatch"
 	run -2 ringup run --on slurm --set nonsense=1 -n 3 -- true
-	has "partition (the queue)"
+	has "the names are partition, account"
 	run -2 ringup run --on nothing -- true
 	has "ringup runs jobs on: kubernetes, slurm"
 	run -2 ringup run --on slurm --tty -- true
