@@ -46,6 +46,11 @@ follow() {
 	pod "$1" $LABEL "$WORKER" "${2-node02}"
 }
 
+# is JOB STATE: it is in that state
+is() {
+	[ "$(state "$1")" = "$2" ]
+}
+
 @test "a job is submitted, followed rank by rank, and ends with its status" {
 	local status=0
 	follow good
@@ -55,7 +60,7 @@ follow() {
 	pod_runs "$MASTER"
 	pod_runs "$WORKER"
 	kube_wait grep -q '^\[1 node02\] hello from the second' good.out
-	[ "$(state good)" = running ]
+	kube_wait is good running
 	prints "$WORKER" 03 "$(printf 'more \033[2Jof it')"
 	kube_wait grep -q '^\[1 node02\] more' good.out
 	prints "$MASTER" 04 "the last words"
