@@ -24,6 +24,8 @@ teardown_file() {
 setup() {
 	cd "$WORK/person" || return
 	CACHE=$WORK/person/.cache/ringup
+	mkdir -p tmp
+	chown nobody:nogroup tmp
 }
 
 # cluster [MORE]: packages of the OS, users and setgid files among them, a step of compiling, a person's file.
@@ -47,7 +49,7 @@ person() {
 	exec unshare --mount --propagation private sh -c '
 		mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift &&
 			exec setpriv --reuid nobody --regid nogroup --clear-groups "$@"' sh "$subids" \
-		env -u XDG_CACHE_HOME HOME="$WORK/person" "$@" 3>&- 4>&-
+		env -u XDG_CACHE_HOME HOME="$WORK/person" TMPDIR="$WORK/person/tmp" "$@" 3>&- 4>&-
 }
 
 # build_as_person WORD...: ringup with these words.
@@ -66,7 +68,8 @@ nothing_of_theirs() {
 	run ! grep -lF "$CACHE" /proc/[0-9]*/cmdline /proc/[0-9]*/mounts 2>/dev/null
 	run ! grep -lF "HOME=$WORK/person" /proc/[0-9]*/environ 2>/dev/null
 	[ "$(ls -A "$CACHE/native/work" 2>/dev/null)" = "" ]
-	run find "$CACHE" /tmp -maxdepth 1 -user nobody \( -name "mmdebstrap*" -o -name "*partial*" -o -name "build-*" -type d \)
+	# (/tmp has what other tests' builds by nobody need just now)
+	run find "$CACHE" tmp -maxdepth 1 -user nobody \( -name "mmdebstrap*" -o -name "*partial*" -o -name "build-*" -type d \)
 	[ -z "$output" ] || { echo "left: $output"; return 1; }
 }
 
