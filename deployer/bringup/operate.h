@@ -17,7 +17,7 @@ int member_logs(struct member *member, int tail, bool all, struct proc_result *r
 
 /*
  * The words with the environment of container.env around them, on a host without containers; a container has it from its start, and
- * there they stay as they are. All functions below do that.
+ * there they stay as they are. All functions below do that but member_exec_local.
  */
 const char *const *member_bare_words(struct member *member, const char *const *words);
 

@@ -3,7 +3,7 @@
  * collectives.h - which rank is behind, when NCCL's collectives of torch time out.
  *
  * The rank whose watchdog gives up first is one that waited. It tells the others by torch's store, and each then prints how many
- * collectives it had queued (ProcessGroupNCCL.cpp, torch 2.4 to 2.11):
+ * collectives it had queued. Recorded with torch 2.11.0 (github.com/pytorch/pytorch, torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp):
  *
  *   [PG ID 0 PG GUID 0(default_pg) Rank 1] ... Last enqueued NCCL work: 1, last completed NCCL work: 1.
  *

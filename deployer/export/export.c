@@ -10,8 +10,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#define DNS_NAME_MAX 44
-
 #define X(name) extern const struct exporter exporter_##name;
 #include "export.list"
 #undef X
@@ -97,6 +95,31 @@ const char *export_value(const struct exporter *exporter, const struct export_wi
 	while (!value && s->name && strcmp(s->name, name) != 0)
 		s++;
 	return value ? value : s->name ? s->otherwise : "";
+}
+
+const char *const *export_values(const struct exporter *exporter, const struct export_wish *wish,
+				 const char *name)
+{
+	struct words values = WORDS_INIT(wish->arena);
+	const char *value;
+
+	for (const char *const *pair = wish->settings; *pair; pair++)
+		if ((value = export_pair_value(*pair, name, strlen(name))) && *value)
+			words_add(&values, value);
+	value = export_value(exporter, wish, name);
+	if (!values.count && *value)
+		words_add(&values, value);
+	return words_list(&values);
+}
+
+bool export_is_set(const struct export_wish *wish, const char *name)
+{
+	const char *value;
+
+	for (const char *const *pair = wish->settings; *pair; pair++)
+		if ((value = export_pair_value(*pair, name, strlen(name))) && *value)
+			return true;
+	return false;
 }
 
 static const struct facts *export_facts(const struct export_wish *wish, const struct host *host)
@@ -323,17 +346,18 @@ const char *export_line(const char *const *words, struct arena *arena)
 
 const char *export_dns_name(const char *name, struct arena *arena)
 {
-	char label[DNS_NAME_MAX + 1], digest[DIGEST_TEXT_BYTES];
+	char label[EXPORT_NAME_MAX + 1], digest[DIGEST_TEXT_BYTES];
 	size_t length = 0;
 	const char *at = name;
 
+	while (*at && !isalnum((unsigned char)*at))
+		at++;
 	if (isdigit((unsigned char)*at))
 		length = (size_t)snprintf(label, sizeof(label), "job-");
-	for (; *at && length < DNS_NAME_MAX; at++) {
+	for (; *at && length < EXPORT_NAME_MAX; at++) {
 		char c = (char)tolower((unsigned char)*at);
 
-		if (isalnum((unsigned char)c) || length)
-			label[length++] = isalnum((unsigned char)c) ? c : '-';
+		label[length++] = isalnum((unsigned char)c) ? c : '-';
 	}
 	while (length && label[length - 1] == '-')
 		length--;
@@ -342,5 +366,6 @@ const char *export_dns_name(const char *name, struct arena *arena)
 	if (!*at)
 		return arena_strndup(arena, label, length);
 	digest_of(name, strlen(name), digest);
-	return arena_printf(arena, "%.*s-%.5s", DNS_NAME_MAX - 6, label, digest + 7);
+	return arena_printf(arena, "%.*s-%.5s", EXPORT_NAME_MAX - 6, label,
+			    digest + DIGEST_PREFIX_BYTES);
 }

@@ -101,6 +101,11 @@ int export_place(struct export_wish *wish, struct error *err);
 const char *export_value(const struct exporter *exporter, const struct export_wish *wish,
 			 const char *name);
 
+/* Whether the person gave the setting a value, and all values of one that may be given again, or what stands for them. */
+bool export_is_set(const struct export_wish *wish, const char *name);
+const char *const *export_values(const struct exporter *exporter, const struct export_wish *wish,
+				 const char *name);
+
 /* Adds a file; the text is copied. */
 void export_add(const struct export_wish *wish, struct export_files *files, const char *name,
 		const char *text);
@@ -129,9 +134,11 @@ struct export_volume export_volume(const char *text, struct arena *arena);
 /* Whether the probe saw RDMA devices, and the cluster file lets containers have them. */
 bool export_has_rdma(const struct export_wish *wish);
 
+#define EXPORT_NAME_MAX 44
+
 /*
  * The name as a DNS label (RFC 1035), which names of pods, services and Compose projects must be: small letters, digits and
- * '-', a letter first, 1 to 44 of them, so that an engine can put its own ending behind it: pods have 63, and JobSet adds
+ * '-', a letter first, 1 to EXPORT_NAME_MAX of them, so that an engine can put its own ending behind it: pods have 63, and JobSet adds
  * "-node-0-1023-" and five more. A longer name is cut, and ends with digits of its checksum.
  */
 const char *export_dns_name(const char *name, struct arena *arena);

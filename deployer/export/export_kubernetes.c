@@ -73,8 +73,8 @@ static int kube_kind(const struct export_wish *wish, struct error *err)
 /* A setting that the kind has no place for is an error. `runtime` is a TrainJob's only, which leaves most to it. */
 static int kube_check_kind(const struct kube *k, int kind, struct error *err)
 {
-	static const char *const train[] = {"namespace",     "context", "queue",  "gpu-resource",
-					    "rdma-resource", "cpu",	"memory", "env-secret"};
+	static const char *const train[] = {"namespace",     "context", "queue", "gpu-resource",
+					    "rdma-resource", "cpu",	"memory"};
 
 	for (const char *const *pair = k->wish->settings; *pair; pair++) {
 		size_t length = strcspn(*pair, "=");
@@ -388,7 +388,7 @@ static int kube_write_train_job(const struct kube *k, struct error *err)
 		return -1;
 	if (*k->wish->job.workdir) { /* it has no place of its own */
 		words_add_all(&command, WORDS("/bin/sh", "-c", "cd \"$0\" && exec \"$@\"",
-					      k->wish->job.workdir));
+					      export_text(k->wish, k->wish->job.workdir)));
 		words_add_all(&command, pod.command);
 		pod.command = words_list(&command);
 	}
@@ -553,11 +553,12 @@ static int kube_write(const struct export_wish *given, struct export_files *file
 /* A name of its own in the namespace, where others have jobs, too: NAME-3fa2c. */
 static int kube_name(struct export_wish *wish, struct error *err)
 {
-	char hex[2 * 3 + 1];
+	enum { BYTES = 3 };
+	char hex[2 * BYTES + 1];
 
-	if (random_hex(hex, 3, err) < 0)
+	if (random_hex(hex, BYTES, err) < 0)
 		return -1;
-	wish->job.name = arena_printf(wish->arena, "%.37s-%s",
+	wish->job.name = arena_printf(wish->arena, "%.*s-%s", EXPORT_NAME_MAX - 2 * BYTES - 1,
 				      export_dns_name(wish->job.name, wish->arena), hex);
 	return 0;
 }

@@ -10,34 +10,6 @@ const char *kube_value(const struct kube *k, const char *name)
 	return export_value(k->exporter, k->wish, name);
 }
 
-/* The value of "NAME=VALUE", or NULL. */
-static const char *kube_pair_value(const char *pair, const char *name)
-{
-	size_t length = strlen(name);
-
-	return strncmp(pair, name, length) == 0 && pair[length] == '=' ? pair + length + 1 : NULL;
-}
-
-bool kube_is_set(const struct kube *k, const char *name)
-{
-	for (const char *const *pair = k->wish->settings; *pair; pair++)
-		if (kube_pair_value(*pair, name) && *kube_pair_value(*pair, name))
-			return true;
-	return false;
-}
-
-const char *const *kube_values(const struct kube *k, const char *name)
-{
-	struct words values = WORDS_INIT(k->wish->arena);
-
-	for (const char *const *pair = k->wish->settings; *pair; pair++)
-		if (kube_pair_value(*pair, name) && *kube_pair_value(*pair, name))
-			words_add(&values, kube_pair_value(*pair, name));
-	if (!values.count && *kube_value(k, name))
-		words_add(&values, kube_value(k, name));
-	return words_list(&values);
-}
-
 void kube_line(const struct kube *k, int indent, const char *format, ...)
 {
 	va_list args;
@@ -146,7 +118,8 @@ static const char *kube_sshd_capabilities(const struct export_wish *wish)
 /* Who names a resource wants it, whether or not a probe has seen InfiniBand. */
 static bool kube_has_rdma(const struct kube *k, const struct kube_pod *pod)
 {
-	return pod->is_rank && (export_has_rdma(k->wish) || kube_is_set(k, "rdma-resource"));
+	return pod->is_rank &&
+	       (export_has_rdma(k->wish) || export_is_set(k->wish, "rdma-resource"));
 }
 
 /* As strict as the job allows; RDMA pins memory. */
@@ -302,7 +275,7 @@ static void kube_add_products(const struct kube *k, int indent, const char *cons
 /* Labels that a node must have, as LABEL or LABEL=VALUE. */
 static void kube_add_selector(const struct kube *k, int indent, const char *product)
 {
-	const char *const *labels = kube_values(k, "node");
+	const char *const *labels = export_values(k->exporter, k->wish, "node");
 	/* an image of two processors runs on both */
 	bool has_arch = k->wish->plan && !k->wish->plan->other;
 
@@ -324,7 +297,7 @@ static void kube_add_selector(const struct kube *k, int indent, const char *prod
 static void kube_add_nodes(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	const char *const *products = export_products(k->wish);
-	const char *const *taints = kube_values(k, "tolerate");
+	const char *const *taints = export_values(k->exporter, k->wish, "tolerate");
 	bool has_product = pod->gpus && *products && !*kube_value(k, "claim") &&
 			   strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
 
@@ -333,7 +306,7 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 						      : "");
 	if (has_product && products[1])
 		kube_add_products(k, indent, products);
-	if (!*taints || (!pod->gpus && !kube_is_set(k, "tolerate")))
+	if (!*taints || (!pod->gpus && !export_is_set(k->wish, "tolerate")))
 		return;
 	kube_line(k, indent, "tolerations:");
 	for (; *taints; taints++) {

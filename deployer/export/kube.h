@@ -37,12 +37,8 @@ struct kube_pod {
 	bool in_group;	/* Volcano's */
 };
 
-/* The value of a setting, and whether the person gave one. */
+/* The value of a setting. */
 const char *kube_value(const struct kube *kube, const char *name);
-bool kube_is_set(const struct kube *kube, const char *name);
-
-/* All values of a setting that may be given again; in the arena, NULL-terminated. */
-const char *const *kube_values(const struct kube *kube, const char *name);
 
 /* Adds one line of fixed text and numbers; what comes from outside goes through kube_pair. */
 void kube_line(const struct kube *kube, int indent, const char *format, ...) _printf_(3, 4);

@@ -176,7 +176,6 @@ static bool hang_is_thread(const char *text, bool *is_main)
 static void hang_take_process(struct hang_rank *rank, const char *text)
 {
 	const char *waits = strstr(text, " waits in "), *state = strstr(text, " state ");
-
 	const char *words = waits ? strstr(waits, ": ") : NULL;
 
 	if (*rank->kernel || !words || !state)

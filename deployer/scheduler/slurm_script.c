@@ -100,6 +100,8 @@ static int script_check_settings(const struct script *s, struct error *err)
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,@%/+=*&|^[]()?-";
+	const char *memory = s->wish->cluster->container.memory;
+	uint64_t bytes;
 
 	for (const char *const *pair = s->wish->settings; *pair; pair++)
 		if ((*pair)[strspn(*pair, allowed)])
@@ -119,6 +121,11 @@ static int script_check_settings(const struct script *s, struct error *err)
 			err, ERROR_USAGE,
 			"--set time=%s: minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS are needed",
 			script_setting(s, "time"));
+	if (*memory && !parse_bytes(memory, &bytes) && !*script_setting(s, "mem"))
+		return error_set(
+			err, ERROR_USAGE,
+			"container.memory: %s: sbatch wants a whole number; say --set mem=SIZE, as 1536M",
+			memory);
 	if (strcmp(s->container, "none") != 0 && !*s->wish->image)
 		return error_set(
 			err, ERROR_USAGE,
@@ -154,6 +161,19 @@ static void script_add_option(const struct script *s, const char *name)
 
 	if (*value)
 		str_addf(s->out, "#SBATCH --%s=%s\n", name, value);
+}
+
+/* Whether the setting is an option of sbatch by its own name; the others have a meaning here. */
+static bool script_is_plain(const char *name)
+{
+	static const char *const others[] = {"gpu-type",  "gpu-option", "gres",
+					     "exclusive", "requeue",	"modules",
+					     "interface", "mpi",	"container"};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(others[i], name) == 0)
+			return false;
+	return true;
 }
 
 /* In names of output files '%' and '\\' are sbatch's own (sbatch(1), "filename pattern"). */
@@ -204,7 +224,7 @@ static const char *script_memory(const struct script *s)
 	const char *wanted = s->wish->cluster->container.memory;
 	uint64_t bytes;
 
-	if (!*wanted || !parse_bytes(wanted, &bytes) || *script_setting(s, "mem") ||
+	if (!parse_bytes(wanted, &bytes) || *script_setting(s, "mem") ||
 	    *script_setting(s, "mem-per-gpu") || *script_setting(s, "mem-per-cpu"))
 		return "";
 	return arena_printf(s->wish->arena, "#SBATCH --mem=%lluM\n",
@@ -226,16 +246,6 @@ static void script_add_modules(const struct script *s)
 
 static void script_add_head(const struct script *s)
 {
-	/* options of sbatch by their own names, each with its value */
-	static const char *const own[] = {
-		"partition",	 "account",	 "qos",		"reservation",
-		"time",		 "mem",		 "mem-per-gpu", "mem-per-cpu",
-		"cpus-per-task", "cpus-per-gpu", "constraint",	"nodelist",
-		"exclude",	 "array",	 "signal",	"dependency",
-		"begin",	 "nice",	 "licenses",	"gpu-bind",
-		"switches",	 "segment",	 "hint",	"threads-per-core",
-		"network",	 "tmp",		 "comment",	"wckey",
-		"output",	 "mail-type",	 "mail-user"};
 	const struct export_wish *wish = s->wish;
 
 	str_addf(
@@ -253,8 +263,9 @@ static void script_add_head(const struct script *s)
 		str_addf(s->out, "#SBATCH --ntasks-per-node=%d\n",
 			 slurm_script_starts_nodes(wish) ? 1 : wish->per_node);
 	script_add_gpus(s);
-	for (size_t i = 0; i < ARRAY_LEN(own); i++)
-		script_add_option(s, own[i]);
+	for (const struct export_setting *set = slurm_settings; set->name; set++)
+		if (script_is_plain(set->name))
+			script_add_option(s, set->name);
 	str_add(s->out, script_memory(s));
 	if (script_says(s, "exclusive"))
 		str_add(s->out, "#SBATCH --exclusive\n");

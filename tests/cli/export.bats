@@ -160,6 +160,12 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	[ "$(grep -E '^  name: ' out | sort -u | wc -l)" = 2 ]
 	! grep -E '^  name: .{46}' out
 	[ "$(grep -c tok123 out)" = 2 ]
+	# who names RDMA gets it, and its right to pin memory, without a probe; a TrainJob has no place for variables of a Secret
+	ringup export kubernetes --image "$IMAGE" --set rdma-resource=rdma/ib=2 plain >out
+	grep -F 'rdma/ib: 2' out
+	grep -F 'add: [IPC_LOCK]' out
+	apart ringup export kubernetes --image "$IMAGE" --launcher torchrun --kind trainjob --set env-secret=tokens -- ./x
+	says 2 "trainjob has no place for it"
 	apart ringup export kubernetes --image "$IMAGE" --set quene=team plain
 	says 2 "did you mean 'queue'?"
 	retries=$(sed 's/plain: {/&retries: 2, launcher: torchrun, /' cluster.yaml >retry.yaml; ringup -f retry.yaml export kubernetes --image "$IMAGE" --nodes 4 plain)

@@ -80,6 +80,9 @@ script() {
 	sed 's#"/data:/data:ro"#"scratch:/scratch"#' cluster.yaml >named.yaml
 	run -2 ringup -f named.yaml export slurm --image "$IMAGE" plain
 	[[ $output == *"'scratch' is a volume of a container engine"* ]]
+	sed 's#container:#&\n  memory: 1.5g#' cluster.yaml >half.yaml
+	run -2 ringup -f half.yaml export slurm --set container=none plain
+	[[ $output == *"container.memory: 1.5g: sbatch wants a whole number"* ]]
 	run -2 ringup export slurm -n 3 --nodes 2 torch
 	[[ $output == *"as many on every node"* ]]
 }

@@ -138,6 +138,7 @@ static void test_names(void **state)
 			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", &s->arena)),
 		44);
 	assert_string_equal(export_dns_name("3d-unet", &s->arena), "job-3d-unet");
+	assert_string_equal(export_dns_name("_3d", &s->arena), "job-3d");
 	assert_string_equal(export_line(WORDS("a", "b\nc", "$d"), &s->arena), "a 'b?c' '$d'");
 }
 
