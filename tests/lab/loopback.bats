@@ -237,14 +237,18 @@ hosts_files() {
 	ringup -f torch.yaml up >up.log 2>&1 3>&- 4>&- || rc=$?
 	ringup -q -f torch.yaml run -n 1 -- sh -c 'echo ran' >ran 2>/dev/null 3>&- 4>&- || rc=$?
 	run ringup -q -f torch.yaml run -e PATH="$LAB/other:$PATH" -n 2 -- python3 train.py 3>&- 4>&-
-	cat up.log ran
+	# up asks with container.env, too
+	sed -i "s#engine: none,#engine: none, env: {PATH: '$LAB/other:$PATH'},#" torch.yaml
+	ringup -f torch.yaml up >env.log 2>&1 3>&- 4>&- || rc=$?
+	cat up.log env.log ran
 	mv lock.before ringup.lock
-	said=$(<up.log) ran=$(<ran)
-	rm -r torch.yaml other up.log ran
+	said=$(<up.log) asked=$(<env.log) ran=$(<ran)
+	rm -r torch.yaml other up.log env.log ran
 	[ $rc = 0 ]
 	[ "$status" = 1 ]
 	# this machine's own Python may have a torch
 	[[ "$said" =~ "node01, node02, node03: ".*"torch"[^,]*", where ringup.lock has 2.4.0".*"recipe --format script" ]]
+	[[ "$asked" == *"torch 2.1.0, where ringup.lock has 2.4.0"* ]]
 	[ "$ran" = "[0 node01] ran" ]
 	echo "$output"
 	[[ "$output" == *"node01 has torch 2.1.0, where ringup.lock has 2.4.0"* ]]
