@@ -248,11 +248,12 @@ setup() {
 }
 
 @test "each iteration has its own time and its own deadline, and a graph has that of all" {
-	export STANDIN_LATE=200000
-	standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 6 -w 0 --timeout 1 --json
+	# All iterations take longer than the deadline, and each leaves a busy machine 3 s to stall in.
+	export STANDIN_LATE=300000
+	standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 12 -w 0 --timeout 3 --json
 	[ "$status" -eq 0 ]
 	json 'd["results"][0]["min_usec"] > 150000 and d["results"][0]["usec"] > 150000'
-	standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 6 -w 0 --timeout 1 --json --graph
+	standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 12 -w 0 --timeout 3 --json --graph
 	[ "$status" -eq 0 ]
 	STANDIN_LATE_EVERY=20 standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 20 -w 0 --timeout 20 --json
 	[ "$status" -eq 0 ]
