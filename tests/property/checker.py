@@ -12,7 +12,7 @@ import sys
 
 import rules
 from catalog import BESIDE_TORCH, COMMON, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
-from versions import cell_admits, compare, in_series, request_admits, request_split
+from versions import cell_admits, compare, in_series, parts, request_admits, request_split
 
 SKIP_GATE = "NVIDIA_DISABLE_REQUIRE=true"
 CUDA_IMAGE = "docker.io/nvidia/cuda:"
@@ -199,6 +199,16 @@ def shown(document, name):
     return [item.strip() for item in version.split(",")] if version else []
 
 
+def counts_as_same(document, word, name, clauses, version):
+    """Another patch version of a component whose rules go by the series; the stack has to say so."""
+    wanted = clauses[0][2:]
+    if name not in ("gcc", "python", "glibc") or len(clauses) != 1 or not clauses[0].startswith("=="):
+        return False
+    kept = 1 if name == "gcc" and parts(wanted)[0] >= 5 else 2
+    said = any(note.startswith(f"{word}: ") for note in document["notes"])
+    return said and in_series(version, ".".join(wanted.split(".")[:kept]))
+
+
 def requests_wrong(catalog, document, givens):
     for word, name, clauses in givens.words:
         if name == "gpu" or not clauses:
@@ -208,6 +218,8 @@ def requests_wrong(catalog, document, givens):
             if name == "driver" and givens.is_given(clauses):
                 continue
             version = rules.whole(version) if name == "driver" else version
+            if counts_as_same(document, word, name, clauses, version):
+                continue
             if not request_admits(clauses, version, known, pip):
                 yield f"{word} does not admit {name} {version}"
 

@@ -238,6 +238,27 @@ static void note_os(struct search *s, struct plan *plan)
 				 os->version, value_cell(os, "eol"), mirror, os->source));
 }
 
+/* Another patch version than the one that was asked for (ADMIT_SERIES). */
+static void note_series(struct search *s, struct plan *plan)
+{
+	for (size_t i = 0; i < s->units->count; i++) {
+		const struct unit *unit = &s->units->list[i];
+		const uint8_t *admits = unit->admits[unit->component];
+		const struct value *chosen = s->now.chosen[unit->component];
+
+		if (unit->is_pin || !admits || !chosen ||
+		    admits[chosen->index] != ADMIT_SERIES)
+			continue;
+		add_note(
+			plan,
+			arena_printf(
+				s->model->arena,
+				"%s: %s has %s %s, which counts as the same, because the rules go by the series",
+				unit->text, s->now.chosen[COMPONENT_OS]->version,
+				component_names[unit->component], chosen->version));
+	}
+}
+
 /* "libcudnn7=7.6.4.38-1+cuda9.0" when the chosen build is in the machine-learning repository. */
 static const char *ml_packages(const struct search *s, enum component c)
 {
@@ -355,6 +376,7 @@ void plan_add_notes(struct search *s, struct plan *plan)
 	}
 	note_os(s, plan);
 	note_unpinned(s, plan);
+	note_series(s, plan);
 	note_ml_repository(s, plan);
 	note_tested(s, plan);
 	if (!s->model->cpu)
