@@ -63,23 +63,54 @@ bool takes_system_cuda(const struct search *s)
 	       (is_asked(s, COMPONENT_CUDA) || (s->parts & COMPONENT_BIT(COMPONENT_HOROVOD)));
 }
 
-/* All wheels have a CUDA of their own, and the stack's is one of that series. */
+static bool asks_for_range(const struct value *wheel)
+{
+	return wheel->brings_range & COMPONENT_BIT(COMPONENT_CUDA);
+}
+
+/* The CUDA of which series the wheel `c` of the stack runs on: its own, or what other wheels bring. NULL: the system's. */
+static const char *wheel_series(const struct search *s, enum component c)
+{
+	const struct value *wheel = s->now.chosen[c], *torch = s->now.chosen[COMPONENT_TORCH],
+			   *tensorflow = s->now.chosen[COMPONENT_TENSORFLOW];
+	const char *series = wheel->brings[COMPONENT_CUDA];
+
+	if (!series)
+		return NULL;
+	if (c == COMPONENT_TENSORFLOW && torch && asks_for_range(wheel))
+		return torch->brings[COMPONENT_CUDA];
+	/* pip installs TensorFlow last, and torch runs on a newer CUDA of its major version */
+	if (c == COMPONENT_TORCH && tensorflow && !asks_for_range(tensorflow) &&
+	    tensorflow->brings[COMPONENT_CUDA] &&
+	    version_compare(series, tensorflow->brings[COMPONENT_CUDA]) < 0)
+		return tensorflow->brings[COMPONENT_CUDA];
+	return series;
+}
+
+/*
+ * All wheels have a CUDA of their own, and the stack's is one of that series. pip keeps the one that is there for a wheel
+ * that asks for a range, and replaces it for one that names another.
+ */
 static const struct value *brought_cuda(const struct search *s, const struct value *cuda)
 {
-	const struct value *first = NULL;
+	const struct value *first = NULL, *range = NULL;
 
 	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++) {
 		const struct value *wheel = s->now.chosen[c];
+		const char *series;
 
 		/* JAX keeps the CUDA of the wheels that are installed before it */
-		if (!wheel || (first && c == COMPONENT_JAX))
+		if (!wheel || ((first || range) && c == COMPONENT_JAX))
 			continue;
-		if (!cuda || !wheel->brings[COMPONENT_CUDA] ||
-		    !version_in_series(cuda->version, wheel->brings[COMPONENT_CUDA]))
+		series = wheel_series(s, (enum component)c);
+		if (!cuda || !series || !version_in_series(cuda->version, series))
 			return NULL;
-		first = first ? first : wheel;
+		if (asks_for_range(wheel))
+			range = wheel;
+		else if (!first)
+			first = wheel;
 	}
-	return first;
+	return first ? first : range;
 }
 
 /* An NCCL that is built from its source in the place of a wheel's. */
@@ -96,6 +127,16 @@ bool brings_cuda(const struct search *s, const struct value *cuda)
 {
 	return !needs_system(s, COMPONENT_CUDA) && !needs_compat(s, cuda) && !compiles_cuda(s) &&
 	       !compiles_nccl(s) && brought_cuda(s, cuda);
+}
+
+/* Whether pip replaces what `first` brings when it installs `last`. A range keeps what it admits. */
+static bool replaces(const struct value *last, const struct value *first, enum component component)
+{
+	const struct needs *needs = last->needs[component];
+
+	return last->brings[component] &&
+	       (!(last->brings_range & COMPONENT_BIT(component)) ||
+		(needs && !needs_admit(needs, first->brings[component])));
 }
 
 const struct value *brought_by(const struct search *s, enum component component,
@@ -122,7 +163,8 @@ const struct value *brought_by(const struct search *s, enum component component,
 		else if (brings && !first)
 			first = wheel;
 	}
-	first = first ? first : range;
+	if (!first || (range && replaces(range, first, component)))
+		first = range;
 	if (first)
 		*version = first->brings[component];
 	return first;
@@ -134,16 +176,6 @@ static bool takes(const struct value *wheel, const struct value *other, enum com
 	const char *brings = other->brings[component];
 
 	return !brings || !wheel->needs[component] || needs_admit(wheel->needs[component], brings);
-}
-
-/* Whether pip replaces what `first` brings when it installs `last`. A range keeps what it admits. */
-static bool replaces(const struct value *last, const struct value *first, enum component component)
-{
-	const struct needs *needs = last->needs[component];
-
-	return last->brings[component] &&
-	       (!(last->brings_range & COMPONENT_BIT(component)) ||
-		(needs && !needs_admit(needs, first->brings[component])));
 }
 
 bool wheels_clash(const struct value *last, const struct value *first)

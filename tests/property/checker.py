@@ -102,13 +102,12 @@ def parts_wrong(document, givens):
 
 
 def brought_cuda(catalog, choice, document, found):
-    """The row of a CUDA that the choice says comes with a wheel: all frameworks of the stack bring that series. JAX, which
-    is installed last, keeps that of the others."""
+    """The row of a CUDA that the choice says comes with a wheel: all frameworks of the stack run on that series."""
     names = [name for name in FRAMEWORKS if name in found]
-    wheels = [found[name] for name in names if name != "jax" or names == ["jax"]]
-    brings = [any(in_series(choice["version"], rules.brings(row, "cuda") or "0") for row in rows) for rows in wheels]
+    series = [rules.wheels_cuda(dict(zip(names, rows))) for rows in itertools.product(*(found[name] for name in names))]
+    brings = any(one and in_series(choice["version"], one) for one in series)
     compiled = any(rules.takes_nvcc(row) for other in BESIDE_TORCH for row in found.get(other, []))
-    if not wheels or not all(brings) or compiled or "horovod" in document["stack"] or "base" in document:
+    if not names or not brings or compiled or "horovod" in document["stack"] or "base" in document:
         return []
     return [Row({**row, "wheel": choice["wheel"]}) for row in catalog.rows("cuda") if row["version"] == choice["version"]]
 

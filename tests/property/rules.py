@@ -373,16 +373,27 @@ def condition_holds(cell, version):
     )
 
 
+def wheels_cuda(wheels):
+    """The series of the CUDA that pip leaves for all of the frameworks' rows together, by name; "" where there is none. JAX,
+    which is installed last, keeps that of the others, and so does a TensorFlow that asks for a range. One that names a newer
+    CUDA than torch's replaces it."""
+    rows = {name: row for name, row in wheels.items() if name != "jax" or len(wheels) == 1}
+    series = {name: brings(row, "cuda") for name, row in rows.items()}
+    if set(series) == {"tensorflow", "torch"} and all(series.values()):
+        if "cuda>=" in rows["tensorflow"].cell("brings"):
+            series["tensorflow"] = series["torch"]
+        elif compare(series["torch"], series["tensorflow"]) < 0:
+            series["torch"] = series["tensorflow"]
+    values = set(series.values())
+    return values.pop() if len(values) == 1 else ""
+
+
 def comes_with_wheels(catalog, stack, named, drivers, gpus):
     """Whether all frameworks bring the stack's CUDA and nothing needs the system's."""
-    names = [name for name in FRAMEWORKS if name in stack]
-    wheels = [stack[name] for name in names if name != "jax" or names == ["jax"]]
-    version = stack["cuda"]["version"]
+    series = wheels_cuda({name: stack[name] for name in FRAMEWORKS if name in stack})
     compiled = "horovod" in stack or any(takes_nvcc(stack[name]) for name in BESIDE_TORCH if name in stack)
     compat = any(driver_runs(catalog, driver, stack["cuda"], gpus) == "compat" for driver in drivers)
-    return bool(wheels) and not (compiled or compat or "cuda" in named) and all(
-        in_series(version, brings(wheel, "cuda") or "0") for wheel in wheels
-    )
+    return bool(series) and not (compiled or compat or "cuda" in named) and in_series(stack["cuda"]["version"], series)
 
 
 def comes_with_a_wheel(stack, name, named):

@@ -246,8 +246,7 @@ static void note_series(struct search *s, struct plan *plan)
 		const uint8_t *admits = unit->admits[unit->component];
 		const struct value *chosen = s->now.chosen[unit->component];
 
-		if (unit->is_pin || !admits || !chosen ||
-		    admits[chosen->index] != ADMIT_SERIES)
+		if (unit->is_pin || !admits || !chosen || admits[chosen->index] != ADMIT_SERIES)
 			continue;
 		add_note(
 			plan,

@@ -606,21 +606,41 @@ static bool likes_asked_cuda(const struct search *s, const struct value *value)
 	return false;
 }
 
-/* Whether the request is about CUDA, and another build of the release was tested with what it admits while this one was not. */
+/* Whether the frameworks that are chosen can use the CUDA that the wheel brings. */
+static bool brings_what_fits(const struct search *s, const struct value *wheel)
+{
+	const char *series = wheel->brings[COMPONENT_CUDA];
+
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET && series; c++) {
+		const struct value *other = s->now.chosen[c];
+
+		if (other && other->needs[COMPONENT_CUDA] &&
+		    !needs_admit(other->needs[COMPONENT_CUDA], series))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Whether another build of the release is better: it was tested with what a request about CUDA admits, or brings a CUDA
+ * that the chosen frameworks use too, and this one was and does not.
+ */
 static bool has_better_build(const struct search *s, const struct value *value)
 {
 	const struct domain *domain = &s->model->domains[value->component];
+	bool asked =
+		(s->units->asked & COMPONENT_BIT(COMPONENT_CUDA)) && !likes_asked_cuda(s, value);
+	bool shared = !brings_what_fits(s, value);
 	uint32_t blame = 0;
 
-	if (!(s->units->asked & COMPONENT_BIT(COMPONENT_CUDA)) || !*value_cell(value, "brings") ||
-	    likes_asked_cuda(s, value))
+	if (!*value_cell(value, "brings") || (!asked && !shared))
 		return false;
 	for (size_t i = 0; i < domain->count; i++) {
 		const struct value *other = &domain->values[i];
 
 		if (other != value && strcmp(other->version, value->version) == 0 &&
-		    search_admits(s, other) && likes_asked_cuda(s, other) &&
-		    rules_fit(s, other, &blame))
+		    search_admits(s, other) && (!asked || likes_asked_cuda(s, other)) &&
+		    (!shared || brings_what_fits(s, other)) && rules_fit(s, other, &blame))
 			return true;
 	}
 	return false;
@@ -642,8 +662,8 @@ int rules_rank(const struct search *s, const struct value *value)
 		if (liked && !bit_is_set(liked, value->index))
 			rank += 2;
 	}
-	if (value->component == COMPONENT_CUDA && gate_refuses_any(s, value))
-		rank++;
+	if (value->component == COMPONENT_CUDA)
+		rank += gate_refuses_any(s, value) + (brings_cuda(s, value) ? 0 : RANK_UNUSED_CUDA);
 	rank += has_risk(s, value) + has_better_build(s, value);
 	if (s->model->strict && !(COMPONENT_BIT(value->component) & COMPONENTS_FRAMEWORK))
 		rank += RANK_OVERRULED * count_overruled(s, value);

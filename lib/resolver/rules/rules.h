@@ -55,5 +55,6 @@ const struct conflict_rule *rules_refuse_pins(const struct search *search);
 int rules_rank(const struct search *search, const struct value *value);
 #define RANK_MAX 64
 #define RANK_OVERRULED 8
+#define RANK_UNUSED_CUDA 4 /* more than two frameworks that were tested with another one */
 
 #endif

@@ -49,10 +49,10 @@ FROM stack AS frameworks
 ARG PIP_INDEX_URL=
 ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-# TensorFlow 2.13.1 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir 'tensorflow==2.13.1'
 # torch 2.0.1 by pip, from this index only
 RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" 'torch==2.0.1' 'numpy<2'
+# TensorFlow 2.13.1 by pip
+RUN set -eu; step python3 -m pip install --no-cache-dir 'tensorflow==2.13.1'
 
 # ---- compiles what is built against the frameworks
 FROM build AS extensions
