@@ -43,6 +43,8 @@ setup_file() {
 				raise(SIGKILL);
 			if (strcmp(argv[1], "stay") == 0)
 				sleep(600);
+			if (strcmp(argv[1], "pause") == 0)
+				sleep(7);
 			MPI_Barrier(MPI_COMM_WORLD);
 			MPI_Finalize();
 			return 0;
@@ -104,6 +106,22 @@ left_nothing() {
 	[ "$status" = 137 ]
 	grep 'rank 3 on node02 ended the job' err
 	grep 'Fatal error in .*Message truncated' err
+	left_nothing
+}
+
+@test "a program of the other MPI than the mpirun: each rank is a world of its own, and each host says so" {
+	mpicc.openmpi -o open-program program.c
+	for name in mpich open; do
+		export PATH_OF_MPIRUN="$LAB/mpich:/usr/bin:/bin"
+		[ "$name" != mpich ] || PATH_OF_MPIRUN=/usr/bin:/bin
+		status=0
+		ringup run --launcher mpirun -e "PATH=$PATH_OF_MPIRUN" -- "$LAB/$name-program" pause >out 2>err 3>&- 4>&- || status=$?
+		cat out err
+		[ "$status" = 0 ]
+		[ "$(grep -c '0 of 1, sum 0$' out)" = 6 ]
+		[ "$(grep -c 'is a world of its own' err)" = 3 ]
+	done
+	grep 'this rank has loaded Open MPI, and the mpirun of MPICH started it' err
 	left_nothing
 }
 

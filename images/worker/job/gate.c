@@ -224,6 +224,7 @@ static void gate_admit(struct host *host, struct process *process)
 void gate_go(struct host *host)
 {
 	host->going = true;
+	host_begin_to_look(host);
 	for (size_t i = 0; i < host->count; i++)
 		if (host->processes[i].joined && !host->processes[i].began &&
 		    host->processes[i].label[0] != '?' && host->processes[i].connection >= 0)

@@ -245,6 +245,8 @@ static void host_watch_the_clock(struct host *host)
 	}
 	if (host->stacks_usec && now >= host->stacks_usec)
 		host_end_stacks(host);
+	if (host->state == HOST_RUNS)
+		host_look_at_mpi(host, now);
 	host_flush_sources(host, false);
 }
 

@@ -78,6 +78,9 @@ struct host {
 	int64_t heard_usec;
 	enum { HOST_RUNS, HOST_TERMINATES, HOST_KILLS } state;
 	int64_t stop_usec, swept_usec, beat_usec;
+	int64_t went_usec,
+		look_usec; /* when the ranks began, and when to look at their MPI; 0: no more */
+	bool mpi_said;
 	int64_t stacks_usec; /* until then what ranks print on stderr is their stacks; 0: it is output */
 };
 
@@ -137,6 +140,12 @@ void gate_go(struct host *host);
 void host_say_stacks(struct host *host);
 /* The time for ranks to print their stacks is over. */
 void host_end_stacks(struct host *host);
+
+/* mpi.c */
+/* The ranks begin. */
+void host_begin_to_look(struct host *host);
+/* Says on a rank's stderr, once, that it has loaded another MPI than that of the mpirun that started it. */
+void host_look_at_mpi(struct host *host, int64_t now);
 
 /* Notes the daemons of mpirun among the parents of a rank that joined. Nothing else is the job's. */
 void host_note_launchers(struct host *host, pid_t pid);
