@@ -5,6 +5,7 @@
 
 #include "core/digest.h"
 #include "core/file.h"
+#include "core/foreign.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -35,6 +36,9 @@ static const struct export_setting kube_settings[] = {
 	{"rdma-resource", "what RDMA is called: NAME or NAME=COUNT", "rdma/hca_shared_devices_a"},
 	{"tolerate", "key of the taint of nodes with GPUs; may be given again", "nvidia.com/gpu"},
 	{"node", "LABEL=VALUE that a node must have; may be given again", ""},
+	{"label", "KEY=VALUE of the job and its pods; may be given again", ""},
+	{"annotation", "KEY=VALUE of the job and its pods; may be given again", ""},
+	{"service-account", "of the pods, which get its token then", ""},
 	{"env-secret", "Secret whose entries are variables of the ranks", ""},
 	{"cpu", "processors that a node's pod asks for", ""},
 	{"memory", "memory that a node's pod gets, as 64Gi", ""},
@@ -73,8 +77,9 @@ static int kube_kind(const struct export_wish *wish, struct error *err)
 /* A setting that the kind has no place for is an error. `runtime` is a TrainJob's only, which leaves most to it. */
 static int kube_check_kind(const struct kube *k, int kind, struct error *err)
 {
-	static const char *const train[] = {"namespace",     "context", "queue", "gpu-resource",
-					    "rdma-resource", "cpu",	"memory"};
+	static const char *const train[] = {"namespace",    "context",	     "queue",
+					    "gpu-resource", "rdma-resource", "cpu",
+					    "memory",	    "label",	     "annotation"};
 
 	for (const char *const *pair = k->wish->settings; *pair; pair++) {
 		size_t length = strcspn(*pair, "=");
@@ -110,6 +115,58 @@ static int kube_check_numbers(const struct kube *k, struct error *err)
 	return 0;
 }
 
+/* What this program writes itself, and by which setting. */
+static const char *const kube_own_keys[][2] = {
+	{KUBE_PART_OF, "the name in cluster.yaml"},
+	{KUBE_QUEUE, "--set queue=NAME"},
+	{KUBE_GROUP, "--set gang=volcano"},
+};
+
+/*
+ * Labels and annotations: a key of the form [PREFIX/]NAME, each once. A label's value is a name of at most 63 characters,
+ * an annotation's any text (kubernetes.io/docs, "Labels and Selectors", "Annotations").
+ */
+static int kube_check_metadata(const struct kube *k, const char *setting, struct error *err)
+{
+	static const char name[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	const char *const *pairs = export_values(k->exporter, k->wish, setting);
+	bool is_label = strcmp(setting, "label") == 0;
+
+	for (size_t i = 0; pairs[i]; i++) {
+		size_t key = strcspn(pairs[i], "="), prefix = strcspn(pairs[i], "/");
+		const char *value = pairs[i][key] ? pairs[i] + key + 1 : "";
+
+		prefix = prefix < key ? prefix + 1 : 0;
+		if (!pairs[i][key] || key == prefix || key - prefix > KUBE_LABEL_MAX ||
+		    strspn(pairs[i] + prefix, name) < key - prefix ||
+		    (prefix && strspn(pairs[i], name) != prefix - 1))
+			return error_set(err, ERROR_USAGE,
+					 "--set %s=%s: KEY=VALUE is needed, with a key as team or "
+					 "example.com/team",
+					 setting, pairs[i]);
+		if (is_label ? value[strspn(value, name)] || strlen(value) > KUBE_LABEL_MAX
+			     : strcmp(foreign_clean_line(arena_strdup(k->wish->arena, value)),
+				      value) != 0)
+			return error_set(
+				err, ERROR_USAGE, "--set %s=%s: %s", setting, pairs[i],
+				is_label ? "a label's value has at most 63 letters, digits and ._-"
+					 : "control characters are not allowed");
+		for (size_t own = 0; own < ARRAY_LEN(kube_own_keys); own++)
+			if (strlen(kube_own_keys[own][0]) == key &&
+			    strncmp(kube_own_keys[own][0], pairs[i], key) == 0)
+				return error_set(err, ERROR_USAGE,
+						 "--set %s=%s: ringup writes it, by %s", setting,
+						 pairs[i], kube_own_keys[own][1]);
+		for (size_t other = 0; other < i; other++)
+			if (strncmp(pairs[other], pairs[i], key + 1) == 0)
+				return error_set(err, ERROR_USAGE,
+						 "--set %s=%s: the key is given twice", setting,
+						 pairs[i]);
+	}
+	return 0;
+}
+
 /* Values of settings stand in the manifests as they are. */
 static int kube_check(const struct kube *k, int kind, struct error *err)
 {
@@ -118,11 +175,13 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 	const char *user = kube_value(k, "user"), *gang = kube_value(k, "gang");
 
 	for (const char *const *pair = k->wish->settings; *pair; pair++)
-		/* a context goes to kubectl, and stands in no file */
-		if (!starts_with(*pair, "context=") && (*pair)[strspn(*pair, allowed)])
+		/* a context goes to kubectl, and stands in no file; an annotation is quoted */
+		if (!starts_with(*pair, "context=") && !starts_with(*pair, "annotation=") &&
+		    (*pair)[strspn(*pair, allowed)])
 			return error_set(err, ERROR_USAGE,
 					 "--set %s: letters, digits and ._/=- are allowed", *pair);
-	if (kube_check_numbers(k, err) < 0)
+	if (kube_check_numbers(k, err) < 0 || kube_check_metadata(k, "label", err) < 0 ||
+	    kube_check_metadata(k, "annotation", err) < 0)
 		return -1;
 	if (*user && kind == KIND_MPIJOB)
 		return error_set(

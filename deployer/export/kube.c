@@ -33,6 +33,19 @@ void kube_item(const struct kube *k, int indent, const char *key, const char *te
 	kube_pair(&(const struct kube){.out = k->out}, 0, key, text);
 }
 
+/* Adds the pairs of --set label or annotation. */
+static void kube_add_given(const struct kube *k, int indent, const char *setting)
+{
+	const char *const *pairs = export_values(k->exporter, k->wish, setting);
+
+	for (; *pairs; pairs++) {
+		size_t key = strcspn(*pairs, "=");
+
+		yaml_add_pair(k->out, indent, arena_strndup(k->wish->arena, *pairs, key),
+			      *pairs + key + 1);
+	}
+}
+
 void kube_begin(const struct kube *k, const char *version, const char *kind)
 {
 	bool is_volcano = strcmp(kube_value(k, "gang"), "volcano") == 0;
@@ -43,10 +56,14 @@ void kube_begin(const struct kube *k, const char *version, const char *kind)
 	kube_pair(k, 2, "name", k->name);
 	kube_pair(k, 2, "namespace", kube_value(k, "namespace"));
 	kube_line(k, 2, "labels:");
-	kube_pair(k, 4, "app.kubernetes.io/part-of",
-		  export_dns_name(k->wish->cluster->name, k->wish->arena));
+	kube_pair(k, 4, KUBE_PART_OF, export_dns_name(k->wish->cluster->name, k->wish->arena));
 	if (!is_volcano && strcmp(kind, "Service") != 0)
-		kube_pair(k, 4, "kueue.x-k8s.io/queue-name", kube_value(k, "queue"));
+		kube_pair(k, 4, KUBE_QUEUE, kube_value(k, "queue"));
+	kube_add_given(k, 4, "label");
+	if (!export_is_set(k->wish, "annotation"))
+		return;
+	kube_line(k, 2, "annotations:");
+	kube_add_given(k, 4, "annotation");
 }
 
 /* "a=b" as a pair. */
@@ -343,16 +360,30 @@ void kube_add_trainer(const struct kube *k, int indent, const struct kube_pod *p
 	kube_add_resources(k, indent, "resourcesPerNode", pod);
 }
 
+static void kube_add_metadata(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	bool has_labels = export_is_set(k->wish, "label");
+	bool has_annotations = pod->in_group || export_is_set(k->wish, "annotation");
+
+	if (has_labels || has_annotations)
+		kube_line(k, indent, "metadata:");
+	if (has_labels)
+		kube_line(k, indent + 2, "labels:");
+	kube_add_given(k, indent + 4, "label");
+	if (!has_annotations)
+		return;
+	kube_line(k, indent + 2, "annotations:");
+	if (pod->in_group)
+		kube_pair(k, indent + 4, KUBE_GROUP, k->name);
+	kube_add_given(k, indent + 4, "annotation");
+}
+
 void kube_add_template(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	const char *pull = kube_value(k, "pull-secret");
 
 	kube_line(k, indent, "template:");
-	if (pod->in_group) {
-		kube_line(k, indent + 2, "metadata:");
-		kube_line(k, indent + 4, "annotations:");
-		kube_pair(k, indent + 6, "scheduling.k8s.io/group-name", k->name);
-	}
+	kube_add_metadata(k, indent + 2, pod);
 	kube_line(k, indent + 2, "spec:");
 	if (pod->restart)
 		kube_pair(k, indent + 4, "restartPolicy", pod->restart);
@@ -364,7 +395,9 @@ void kube_add_template(const struct kube *k, int indent, const struct kube_pod *
 		kube_line(k, indent + 4, "securityContext: {fsGroup: %s, runAsGroup: %s}",
 			  kube_value(k, "group"), kube_value(k, "group"));
 	kube_pair(k, indent + 4, "priorityClassName", kube_value(k, "priority"));
-	kube_line(k, indent + 4, "automountServiceAccountToken: false");
+	kube_pair(k, indent + 4, "serviceAccountName", kube_value(k, "service-account"));
+	if (!*kube_value(k, "service-account"))
+		kube_line(k, indent + 4, "automountServiceAccountToken: false");
 	kube_line(k, indent + 4, "enableServiceLinks: false");
 	if (*pull) {
 		kube_line(k, indent + 4, "imagePullSecrets:");

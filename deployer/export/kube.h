@@ -14,6 +14,12 @@
 #define KUBE_GPU "nvidia.com/gpu"
 #define KUBE_PORT "29500" /* where ranks meet */
 
+/* Keys of labels and annotations that the files have. */
+#define KUBE_PART_OF "app.kubernetes.io/part-of"
+#define KUBE_QUEUE "kueue.x-k8s.io/queue-name"
+#define KUBE_GROUP "scheduling.k8s.io/group-name"
+#define KUBE_LABEL_MAX 63
+
 /* An export that is being written. */
 struct kube {
 	const struct exporter *exporter;

@@ -79,7 +79,9 @@ kubernetes() {
 	kubernetes settings.yaml --set namespace=ml --set queue=team --set gang=volcano --set priority=high --set user=1000 \
 		--set pull-secret=registry --set gpu-resource=nvidia.com/mig-1g.10gb --set node=pool=train --set cpu=32 \
 		--set memory=512Gi --set keep=600 --set group=1000 --set env-secret=tokens --set node=c/d=e \
-		--set tolerate=x --set tolerate=y --set rdma-resource=vpc.amazonaws.com/efa=4 --nodes 2 --ppn 1 plain
+		--set tolerate=x --set tolerate=y --set rdma-resource=vpc.amazonaws.com/efa=4 --nodes 2 --ppn 1 \
+		--set label=team=vision --set label=example.com/cost-center=42 --set annotation=sidecar.istio.io/inject=false \
+		--set 'annotation=note=one: "two", three' --set service-account=trainer plain
 	kubernetes claim.yaml --set claim=eight-h100 ring
 	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set claim=eight-h100 torch
 	says 2 "trainjob has no place for it"
@@ -94,6 +96,30 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	says 2 "a process uses one MIG device" "take --ppn 1 --nodes 14"
 	apart ringup export kubernetes --image "$IMAGE" --set queue=team torch
 	grep -q '^    kueue.x-k8s.io/queue-name: team$' ../out
+}
+
+@test "Kubernetes: labels and annotations are checked, and none is there twice" {
+	local wrong
+	while read -r wrong; do
+		apart ringup export kubernetes --image "$IMAGE" --set "${wrong%%|*}" plain
+		says 2 "--set ${wrong%%|*}: ${wrong#*|}"
+	done <<-'END'
+		label=team|KEY=VALUE is needed
+		label==x|KEY=VALUE is needed
+		label=a/=x|KEY=VALUE is needed
+		label=a/b/c=x|KEY=VALUE is needed
+		annotation=a b=x|KEY=VALUE is needed
+		label=team=a/b|a label's value has at most 63 letters
+		label=app.kubernetes.io/part-of=x|ringup writes it, by the name in cluster.yaml
+		label=kueue.x-k8s.io/queue-name=x|ringup writes it, by --set queue=NAME
+	END
+	apart ringup export kubernetes --image "$IMAGE" --set label=team=a --set label=team=b plain
+	says 2 "the key is given twice"
+	apart ringup export kubernetes --image "$IMAGE" --set $'annotation=a=x\ny' plain
+	says 2 "control characters are not allowed"
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set label=team=a torch
+	[ "$status" -eq 0 ]
+	grep -q '^    team: a$' ../out
 }
 
 @test "Kubernetes: a size of Docker's is a quantity of Kubernetes's" {
