@@ -516,8 +516,15 @@ int cuDeviceGetByPCIBusId(int *device, const char *bus)
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	*value = attribute == 16   ? 132 /* multiprocessors */
-		 : attribute == 75 ? standin_health(device, "capability", 9)
+		 : attribute == 75 ? standin_health(device, "capability",
+						    standin_number("STANDIN_CAPABILITY", 9))
 				   : 0;
+	return device < gpu_count() ? 0 : 101;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	*bytes = (size_t)standin_number("STANDIN_MEMORY", 80 << 10) << 20;
 	return device < gpu_count() ? 0 : 101;
 }
 

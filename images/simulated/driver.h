@@ -32,6 +32,7 @@ int cuEventRecord(void *event, void *stream);
 int cuEventElapsedTime(float *milliseconds, void *start, void *end);
 int cuDeviceGetByPCIBusId(int *device, const char *bus);
 int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuMemGetInfo_v2(size_t *left, size_t *all);
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);

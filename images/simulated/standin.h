@@ -17,6 +17,8 @@
  *   STANDIN_GPUS=N         number of devices (8)
  *   STANDIN_SEES=0,3       the real numbers of the devices that the process sees; with $CUDA_VISIBLE_DEVICES each process
  *                          has devices of its own
+ *   STANDIN_MEMORY=N       MiB of each device (81920)
+ *   STANDIN_CAPABILITY=N   their major compute capability (9)
  *   STANDIN_NCCL=N         ncclGetVersion() (21803)
  *   STANDIN_HANG=1         a communicator is never ready
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective

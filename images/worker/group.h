@@ -68,8 +68,9 @@ struct workload {
 	uint32_t checks;    /* after the timed iterations; 0: nothing is checked */
 	uint32_t blocking;  /* enum blocking */
 	uint32_t average;   /* enum averaging */
-	uint32_t host_time; /* not 0: the time until the host has put its work into the queue */
-	uint32_t type, op;  /* enum dtype, enum op; DTYPE_COUNT, OP_COUNT: all of them */
+	uint32_t
+		host_time; /* not 0: shows the time until the host has put its work into the queue */
+	uint32_t type, op;	   /* enum dtype, enum op; DTYPE_COUNT, OP_COUNT: all of them */
 	uint32_t collective, root; /* enum collective_kind; collective_has_root(), or ROOT_ALL */
 	uint32_t graph, registers; /* launches of the graph; enum registers */
 	uint32_t unalign;    /* how many elements the buffers begin after an aligned address */
@@ -80,6 +81,13 @@ struct workload {
 
 struct control;
 
+/* What a rank's devices have, or the least of all ranks'; 0: not known. */
+struct device_limits {
+	uint64_t memory;     /* bytes */
+	uint32_t capability; /* compute capability, 90 for 9.0 */
+	uint32_t unused;
+};
+
 struct group {
 	int rank, world;
 	int listener;		      /* this rank's data socket, listening; owned by the group */
@@ -89,7 +97,8 @@ struct group {
 		[MAC_BYTES]; /* made of the run's id and the secret, so that only members have
 					 it: data connections are proven with it */
 	struct workload workload;
-	struct member *members; /* [world], owned by the group */
+	struct device_limits limits; /* of all ranks: device_limits_agree() */
+	struct member *members;	     /* [world], owned by the group */
 	struct control *control;
 };
 

@@ -3,6 +3,7 @@
 #include "backend/backend.h"
 #include "backend/watch.h"
 #include "bench/bench.h"
+#include "bench/device_limits.h"
 #include "bench/find.h"
 #include "clock.h"
 #include "health/health.h"
@@ -12,9 +13,11 @@
 #include "output.h"
 #include "rendezvous/control.h"
 #include "rendezvous/rendezvous.h"
+#include "report_file.h"
 #include "supervise.h"
 #include "table.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +30,7 @@ struct story {
 	const struct options *options;
 	struct group group;
 	struct report report;
+	FILE *file;  /* of -J, on rank 0; or NULL */
 	void *state; /* the backend's, to be closed; NULL: none */
 	bool told;   /* all has been said, and this is its exit status */
 	int status;
@@ -59,6 +63,10 @@ static int tell(const struct story *story, const struct failure *failure, bool a
 		fprintf(stderr, "allreduce: %s: %s\n", verdict_name(status), failure->reason);
 		output_device(options, &story->group, failure->rank);
 	}
+	if (story->file &&
+	    report_file_end(story->file, options, &story->group, &story->report, failure) < 0)
+		fprintf(stderr, "allreduce: -J: cannot write %s: %s\n", options->output_file,
+			strerror(errno));
 	if (options->rank == 0 &&
 	    output_verdict(options, &story->group, &story->report, failure) < 0) {
 		fprintf(stderr, "allreduce: cannot write standard output\n");
@@ -174,9 +182,14 @@ static int main_work(struct story *story, const struct backend *backend, struct 
 			      .on_first = after_first,
 			      .first_arg = story};
 	struct control *control = story->group.control;
+	bool reduced;
 	int rc;
 
 	fault_strike(&options->fault, PHASE_BOOTSTRAP, options->rank);
+	if (device_limits_agree(&story->group, backend, &reduced, err) < 0)
+		return -1;
+	if (reduced)
+		output_reduced(options, &story->group);
 	control_begin(control, clock_usec());
 	rc = backend->open(&story->group, bench_buffer_bytes(&story->group.workload, backend),
 			   &bench.state, err);
@@ -260,6 +273,8 @@ static int run_rank(struct options *options)
 		return STATUS_TIMEOUT;
 	}
 	story.group.world = options->world;
+	if (options->rank == 0 && options->output_file[0] != '\0' && !options->silent)
+		story.file = report_file_begin(options);
 	if (probe(backend, &story, &unusable) < 0)
 		unusable.phase = PHASE_VERSION;
 	if (options->rank == 0 && options->root_listener < 0 &&

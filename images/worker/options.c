@@ -156,7 +156,7 @@ static const struct row rows[] = {
 	{"stepfactor", 'f', "N", "factor from one size to the next, 1: steps of -i (default 2, with -i 1)",
 	 .kind = ROW_INTEGER, AT(factor), .low = 1, .high = FACTOR_MAX},
 	{"stepbytes", 'i', "SIZE", "step from one size to the next, where the factor is 1 (default 1M)",
-	 .kind = ROW_BYTES, AT(workload.step_bytes)},
+	 .kind = ROW_BYTES, AT(workload.step_bytes), .low = 1},
 	{"iters", 'n', "N", "timed iterations", "20",
 	 ROW_INTEGER, AT(workload.iterations), .low = 1, .high = ITERATIONS_MAX},
 	{"warmup_iters", 'w', "N", "untimed iterations before them", "5",
@@ -380,10 +380,10 @@ static int options_take(const struct row *row, const char *text, struct options 
 	case ROW_REAL:
 		return options_real(row, text, member, err);
 	case ROW_BYTES:
-		return options_size(text, member) == 0
-			       ? 0
-			       : options_bad_value(row, text, "a size such as 8 or 64K is needed",
-						   err);
+		if (options_size(text, member) == 0 &&
+		    *(const uint64_t *)member >= (uint64_t)row->low)
+			return 0;
+		return options_bad_value(row, text, "a size such as 8 or 64K is needed", err);
 	case ROW_TEXT:
 		return options_text(row, text, member, err);
 	case ROW_NAME:

@@ -3,7 +3,6 @@
 #include "bench/find.h"
 #include "health/nvml_link.h"
 #include "json.h"
-#include "report_file.h"
 #include "table.h"
 
 #include <errno.h>
@@ -387,6 +386,14 @@ static void show_sgd(const struct sgd *sgd)
 	}
 }
 
+void output_reduced(const struct options *options, const struct group *group)
+{
+	if (options->rank == 0 && !options->quiet && !options->silent)
+		fprintf(options->json ? stderr : stdout,
+			"#\n# Reducing maxBytes to %" PRIu64 " due to memory limitation\n",
+			group->workload.last_bytes);
+}
+
 int output_verdict(const struct options *options, const struct group *group,
 		   const struct report *report, const struct failure *failure)
 {
@@ -395,13 +402,11 @@ int output_verdict(const struct options *options, const struct group *group,
 	output_end_progress(options);
 	if (options->silent)
 		return 0;
-	if (options->output_file[0] != '\0' && report_file_write(options, group, report) < 0)
-		fprintf(stderr, "allreduce: -J: cannot write %s: %s\n", options->output_file,
-			strerror(errno));
 	if (options->json)
 		output_print_json(options, group, report, failure);
 	else if (!options->quiet) {
-		table_end(options, report);
+		if (report->whole)
+			table_end(options, report);
 		show_pairs(group, &report->heat);
 		show_sgd(&report->sgd);
 		expect_show(&options->expect, report);

@@ -16,6 +16,10 @@ void output_device(const struct options *options, const struct group *group, int
 void output_warnings(const struct options *options, const struct group *group,
 		     const struct report *report, int first);
 
+/* Rank 0 says, in nccl-tests' words, that the GPUs have no memory for the largest sizes: in the table, else on standard
+ * error, unless --quiet. */
+void output_reduced(const struct options *options, const struct group *group);
+
 /* If standard error is a terminal: a line there that the next one, or a row, replaces. @arg is the
  * struct options. */
 void output_progress(void *arg, const char *text);

@@ -61,22 +61,29 @@ int perf_environment(struct options *options, struct failure *err)
 			"NCCL_TESTS_DEVICE", device,
 			"not possible here: say with CUDA_VISIBLE_DEVICES which GPUs the ranks may take",
 			err);
-	if (bandwidth) {
+	if (bandwidth && *bandwidth) {
 		options->min_average = strtod(bandwidth, &end);
 		if (end == bandwidth || *end != '\0' || !isfinite(options->min_average) ||
 		    options->min_average < 0)
 			return perf_refuse("NCCL_TESTS_MIN_BW", bandwidth,
 					   "a bandwidth in GB/s is needed, 0 or more", err);
 	}
-	if (mask && *mask)
-		snprintf(options->split, sizeof(options->split), "AND 0x%s",
-			 strncasecmp(mask, "0x", 2) == 0 ? mask + 2 : mask);
-	else if (split && *split)
+	if (mask && *mask) {
+		/* numbers of processes are positive, so bit 31 and those above it mean nothing */
+		unsigned long bits = strtoul(mask, &end, 16) & INT_MAX;
+
+		if (end == mask || *end != '\0')
+			return perf_refuse("NCCL_TESTS_SPLIT_MASK", mask,
+					   "a mask in hexadecimal digits is needed, such as 7",
+					   err);
+		snprintf(options->split, sizeof(options->split), "AND 0x%lx", bits);
+		return 0;
+	}
+	if (split && *split)
 		snprintf(options->split, sizeof(options->split), "%s",
 			 strlen(split) < sizeof(options->split) ? split : "?");
 	if (options->split[0] != '\0' && perf_color(options->split, 0, &color) < 0)
-		return perf_refuse(mask && *mask ? "NCCL_TESTS_SPLIT_MASK" : "NCCL_TESTS_SPLIT",
-				   mask && *mask ? mask : split,
+		return perf_refuse("NCCL_TESTS_SPLIT", split,
 				   "AND, OR, MOD or DIV and a number are needed, such as MOD 2",
 				   err);
 	return 0;

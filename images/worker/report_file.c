@@ -18,14 +18,15 @@
 
 extern char **environ;
 
-/* A file that is not there yet. */
-static FILE *report_file_open(const char *name)
+/* Opens a file that is not there yet, and keeps its name. */
+static FILE *report_file_open(const char *name, char path[static PATH_MAX])
 {
-	char path[PATH_MAX];
-	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd;
 
+	snprintf(path, PATH_MAX, "%s", name);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	for (int i = 0; fd < 0 && errno == EEXIST && i < NUMBERS_MAX; i++) {
-		snprintf(path, sizeof(path), "%s.%d", name, i);
+		snprintf(path, PATH_MAX, "%s.%d", name, i);
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	}
 	return fd < 0 ? NULL : fdopen(fd, "w");
@@ -66,7 +67,7 @@ static const char *report_file_bool(bool value)
 
 static void report_file_config(FILE *to, const struct options *options, const struct group *group)
 {
-	const struct workload *w = &options->workload;
+	const struct workload *w = &group->workload;
 
 	fprintf(to, ",\"config\":{\"nthreads\":%d,\"ngpus\":%d",
 		options->threads > 0 ? options->threads : 1, options->gpus > 0 ? options->gpus : 1);
@@ -142,7 +143,8 @@ static void report_file_numbers(FILE *to, const struct options *options, const c
 		return;
 	}
 	fprintf(to, ",\"%s\":{\"%s\":%f,\"alg_bw\":%f,\"bus_bw\":%f,\"nwrong\":", name,
-		options->workload.host_time ? "cpu_time" : "time", r->usec, r->algbw, r->busbw);
+		options->workload.host_time ? "cpu_time" : "time",
+		options->workload.host_time ? r->host_usec : r->usec, r->algbw, r->busbw);
 	if (options->workload.checks > 0 && !r->unchecked)
 		fprintf(to, "%" PRIu64 "}", r->wrong);
 	else
@@ -174,7 +176,19 @@ static void report_file_results(FILE *to, const struct options *options,
 	fprintf(to, "]");
 }
 
-static void report_file_end(FILE *to, const struct options *options, const struct report *report)
+/* "NCCL 2.18.3, ..." as ncclGetVersion() has it: 21803, and 2804 before 2.9; 0 where it is another library. */
+static int report_file_version(const char *library)
+{
+	int major, minor, patch;
+
+	if (sscanf(library, "NCCL %d.%d.%d", &major, &minor, &patch) != 3)
+		return 0;
+	return major == 2 && minor < 9 ? major * 1000 + minor * 100 + patch
+				       : major * 10000 + minor * 100 + patch;
+}
+
+static void report_file_close(FILE *to, const struct options *options, const struct report *report,
+			      const struct failure *failure)
 {
 	double average = report_average(report);
 	size_t wrong = 0;
@@ -182,33 +196,48 @@ static void report_file_end(FILE *to, const struct options *options, const struc
 	for (size_t i = 0; i < report->count; i++)
 		wrong += report->results[i].wrong > 0;
 	fprintf(to, ",\"out_of_bounds\":{\"count\":%zu,\"okay\":\"%s\"}", wrong,
-		report_file_bool(wrong == 0));
+		report_file_bool(report->whole && wrong == 0));
 	fprintf(to, ",\"average_bus_bandwidth\":{\"bandwidth\":%f,\"okay\":\"%s\"}", average,
-		options->min_average > 0 ? report_file_bool(average >= 0.9 * options->min_average)
-					 : "unchecked");
+		options->min_average <= 0
+			? "unchecked"
+			: report_file_bool(report->whole && average >= 0.9 * options->min_average));
 	fprintf(to, ",\"errors\":[");
-	if (report->failure.status != STATUS_PASS)
-		json_write(to, report->failure.reason);
+	if (failure->status != STATUS_PASS)
+		json_write(to, failure->reason);
 	fprintf(to, "],");
 	report_file_time(to, "end_time", time(NULL));
 	fprintf(to, "}\n");
 }
 
-int report_file_write(const struct options *options, const struct group *group,
-		      const struct report *report)
+FILE *report_file_begin(const struct options *options)
 {
-	FILE *to = report_file_open(options->output_file);
-	bool bad;
+	char path[PATH_MAX];
+	FILE *to = report_file_open(options->output_file, path);
 
-	if (!to)
-		return -1;
+	if (!to) {
+		fprintf(stderr, "allreduce: -J: cannot write %s: %s; the run goes on without it\n",
+			path, strerror(errno));
+		return NULL;
+	}
+	if (!options->json && !options->quiet)
+		printf("# Writing JSON output to %s\n", path);
 	fprintf(to, "{\"version\":%d,", FILE_VERSION);
 	report_file_time(to, "start_time", options->started);
 	report_file_words(to, options);
+	return to;
+}
+
+int report_file_end(FILE *to, const struct options *options, const struct group *group,
+		    const struct report *report, const struct failure *failure)
+{
+	bool bad;
+
+	fprintf(to, ",\"nccl_version\":%d",
+		group->members ? report_file_version(group->members[0].library) : 0);
 	if (group->members)
 		report_file_config(to, options, group);
 	report_file_results(to, options, report);
-	report_file_end(to, options, report);
+	report_file_close(to, options, report, failure);
 	bad = ferror(to);
 	return fclose(to) != 0 || bad ? -1 : 0;
 }

@@ -6,9 +6,17 @@
 #include "bench/bench.h"
 #include "options.h"
 
-/* Writes options->output_file; if that is there already, the first of NAME.0, NAME.1, ... that is not. Returns -1
- * with errno. Of the environment it has what is NCCL's and CUDA's: the rest may hold secrets. */
-int report_file_write(const struct options *options, const struct group *group,
-		      const struct report *report);
+#include <stdio.h>
+
+/*
+ * Begins options->output_file; if that is there already, the first of NAME.0, NAME.1, ... that is not. Says which one, or
+ * why there is none, and returns NULL then. To be called before NCCL is set up: of the environment it has what is NCCL's
+ * and CUDA's as the person set it. The rest may hold secrets.
+ */
+FILE *report_file_begin(const struct options *options);
+
+/* Writes the rest and closes the file. Returns -1 with errno. @group may have no members, and @report no results. */
+int report_file_end(FILE *to, const struct options *options, const struct group *group,
+		    const struct report *report, const struct failure *failure);
 
 #endif

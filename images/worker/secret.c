@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE 1 /* syscall */
 #include "secret.h"
 #include "net/hmac.h"
 
@@ -6,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEAD_STACK_BYTES 65536
@@ -65,16 +67,30 @@ void secret_forget(struct secret *secret)
 	forget_copies();
 }
 
-/* From /dev/urandom: getrandom() is not in every glibc and kernel that images come with. */
+/* getrandom(2) needs no descriptor, of which there may be none left. Kernels before 3.17 do not have it. */
+static ssize_t random_read(uint8_t *bytes, size_t count)
+{
+	ssize_t got = -1;
+	int fd;
+
+#ifdef SYS_getrandom
+	got = syscall(SYS_getrandom, bytes, count, 0);
+	if (got >= 0 || errno != ENOSYS)
+		return got;
+#endif
+	fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	got = read(fd, bytes, count);
+	close(fd);
+	return got;
+}
+
 int secret_random(uint8_t *bytes, size_t count, struct failure *err)
 {
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, bytes, count) : -1;
+	ssize_t got = random_read(bytes, count);
 
-	if (fd >= 0)
-		close(fd);
 	if (got == (ssize_t)count)
 		return 0;
-	return failure_set(err, STATUS_USAGE, 0, "", "cannot read /dev/urandom: %s",
-			   strerror(errno));
+	return failure_set(err, STATUS_USAGE, 0, "", "no random numbers: %s", strerror(errno));
 }

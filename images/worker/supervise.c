@@ -23,6 +23,7 @@ struct children {
 	int count, left;
 	int root;	   /* index of rank 0, or -1 */
 	int64_t kill_usec; /* when those left are killed; 0: not yet */
+	int interrupted;   /* the signal that was passed on to them; 0: none */
 };
 
 static void supervise_start(struct options *options, int index, int (*run)(struct options *options),
@@ -114,6 +115,7 @@ static void wait_all(struct children *children, const sigset_t *signals)
 		int number = sigtimedwait(signals, NULL, &tick);
 
 		if (number == SIGINT || number == SIGTERM) {
+			children->interrupted = number;
 			signal_all(children, number);
 			limit(children, GRACE_USEC);
 		}
@@ -154,6 +156,20 @@ static int status_of(const struct options *options, const struct children *child
 	return err->status;
 }
 
+/* Ends as the signal ends a program, so that whoever sent it knows; no rank is to blame. */
+static void end_by(int number)
+{
+	sigset_t set;
+
+	fflush(NULL);
+	fprintf(stderr, "allreduce: interrupted: %s\n", strsignal(number));
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+}
+
 int supervise(struct options *options, int (*run)(struct options *options), struct failure *err)
 {
 	struct children children = {.count = options->procs, .root = options->rank == 0 ? 0 : -1};
@@ -189,6 +205,8 @@ int supervise(struct options *options, int (*run)(struct options *options), stru
 	if (options->root_listener >= 0)
 		close(options->root_listener);
 	wait_all(&children, &signals);
+	if (children.interrupted)
+		end_by(children.interrupted);
 	status = err->status != STATUS_PASS ? err->status : status_of(options, &children, err);
 	free(children.pids);
 	free(children.statuses);

@@ -62,6 +62,15 @@ static void table_columns(const struct options *options)
 	fflush(stdout);
 }
 
+/* Rank 0's library, with its version, and the file that it is. */
+static void table_library(const struct options *options, const struct group *group)
+{
+	if (group->members[0].library[0] != '\0')
+		printf("# %s\n", group->members[0].library);
+	if (output_library(options))
+		printf("# %s\n", output_library(options));
+}
+
 /* How nccl-tests begins. */
 static void table_perf_header(const struct options *options, const struct group *group)
 {
@@ -80,8 +89,9 @@ static void table_perf_header(const struct options *options, const struct group 
 		       w->blocking == BLOCKING_BARRIER ? "" : " (no barrier)");
 	if (w->op == OP_COUNT && collective_reduces(table_kind(options)))
 		printf("# -o all: sum, prod, max, min and avg; there is no mulsum here\n");
-	printf("# allreduce %s, backend %s\n#\n# Using devices\n", ALLREDUCE_VERSION,
-	       output_backend(options));
+	printf("# allreduce %s, backend %s\n", ALLREDUCE_VERSION, output_backend(options));
+	table_library(options, group);
+	printf("#\n# Using devices\n");
 }
 
 static void table_own_header(const struct options *options, const struct group *group)
@@ -101,10 +111,7 @@ static void table_own_header(const struct options *options, const struct group *
 	       w->first_bytes, w->last_bytes, w->factor > 1 ? (uint64_t)w->factor : w->step_bytes,
 	       w->factor > 1 ? "factor" : "bytes", w->warmups, w->iterations, w->checks);
 	printf("# time: %s\n#\n", times[w->average]);
-	if (group->members[0].library[0] != '\0')
-		printf("# %s\n", group->members[0].library);
-	if (output_library(options))
-		printf("# %s\n", output_library(options));
+	table_library(options, group);
 	if (group->members[0].library[0] != '\0')
 		printf("#\n");
 }
@@ -142,7 +149,7 @@ static void table_time(const struct options *options, const struct result *resul
 			printf("  %7s", "N/A");
 		return;
 	}
-	table_number(result->usec, 7);
+	table_number(options->workload.host_time ? result->host_usec : result->usec, 7);
 	table_number(result->algbw, 6);
 	table_number(result->busbw, 6);
 	if (options->workload.checks > 0 && !result->unchecked)
@@ -154,7 +161,9 @@ static void table_time(const struct options *options, const struct result *resul
 	table_number(result->min_usec, 7);
 	table_number(result->max_usec, 7);
 	table_number(result->p99_usec, 7);
-	table_number(result->usec > 0 ? 100 * result->deviation_usec / result->usec : 0, 7);
+	table_number(result->average_usec > 0 ? 100 * result->deviation_usec / result->average_usec
+					      : 0,
+		     7);
 }
 
 const char *table_op(const struct options *options, const struct result *result)

@@ -235,8 +235,8 @@ setup() {
 		    made_id += names.count("ncclGetUniqueId")
 		    text = " ".join(n for n in names if n != "ncclGetUniqueId")
 		    assert re.fullmatch(
-		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion( cuDeviceGet){9} cuDevicePrimaryCtxRetain "
-		        "cuCtxSetCurrent cuStreamCreate( cuMemAlloc_v2){2} ncclCommInitRank( cuMemAlloc_v2){2} " + check +
+		        "cuDriverGetVersion cuInit cuDeviceGetCount ncclGetVersion cuDeviceGetCount( cuDeviceGet){9} "
+		        "cuDevicePrimaryCtxRetain cuCtxSetCurrent cuStreamCreate( cuMemAlloc_v2){2} ncclCommInitRank( cuMemAlloc_v2){2} " + check +
 		        "(cuEventCreate )+((cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce (cuEventCreate )?"
 		        "(cuEventRecord ncclAllReduce )+cuEventRecord ncclAllReduce cuEventRecord ncclAllReduce ncclAllReduce "
 		        "cuEventRecord (" + check + "){1,2})+"
@@ -258,6 +258,13 @@ setup() {
 	STANDIN_LATE_EVERY=20 standin "$ALLREDUCE" --backend nccl --procs 2 --collective sendrecv -b 8 -e 8 -n 20 -w 0 --timeout 20 --json
 	[ "$status" -eq 0 ]
 	json 'all(r["p99_usec"] > 150000 and 2 * r["p50_usec"] < r["p99_usec"] and r["usec"] < r["p99_usec"] for r in d["results"])'
+}
+
+@test "an iteration of several collectives may take longer than the deadline of one" {
+	STANDIN_LATE=100000 standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 1 -w 1 -m 25 --timeout 2 --quiet
+	[ "$status" -eq 0 ]
+	STANDIN_LATE=100000 standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 1 -w 0 -m 25 -z 1 --timeout 2 --quiet
+	[ "$status" -eq 0 ]
 }
 
 @test "a rank that stops putting work into its GPU is named, though the others wait in theirs" {

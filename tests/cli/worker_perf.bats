@@ -239,3 +239,79 @@ rows() {
 	run env "LD_LIBRARY_PATH=$STANDIN" "$PROGRAMS/all_reduce_perf" "${NCCL[@]}" -G 1 -z 1
 	[ "$status" -eq 1 ]
 }
+
+@test "-C 1 shows the host's time, and bandwidths are those of the GPU's" {
+	local way
+	for way in "-C 1" "-C 1 -I 1" "-C 1 -G 1"; do
+		LD_LIBRARY_PATH=$STANDIN STANDIN_LATE=20000 run "$PROGRAMS/all_reduce_perf" -g 2 -b 1M -e 1M -n 5 $way
+		[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+		rows | awk '{ exit !($6 < 10000 && $7 <= 0.05 && $8 <= 0.05) }' || { echo "$output"; return 1; }
+	done
+	LD_LIBRARY_PATH=$STANDIN STANDIN_LATE=20000 NCCL_TESTS_MIN_BW=1 run "$PROGRAMS/all_reduce_perf" -g 2 -b 1M -e 1M -n 5 -C 1
+	[ "$status" -eq 3 ]
+	[[ "$output" == *"Avg bus bandwidth"*FAILED* ]]
+}
+
+@test "a run that dies has no closing lines, and -J says why" {
+	LD_LIBRARY_PATH=$STANDIN STANDIN_ASYNC=3 run "$PROGRAMS/all_reduce_perf" -g 2 -b 8 -e 8 -n 5 -J run.json
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"# Writing JSON output to run.json"* ]]
+	[[ "$output" != *"Out of bounds values"* && "$output" != *concluded* ]]
+	python3 -c 'import json; d = json.load(open("run.json")); assert len(d["errors"]) == 1 and d["out_of_bounds"]["okay"] == "false", d'
+	LD_LIBRARY_PATH=$STANDIN run "$PROGRAMS/all_reduce_perf" -g 2 -b 8 -e 8 -n 5 -J run.json
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"# Writing JSON output to run.json.0"* ]]
+	python3 -c 'import json; d = json.load(open("run.json.0"))
+assert d["nccl_version"] == 21803 and d["errors"] == [] and not any(w.startswith("NCCL_DEBUG") for w in d["env"]), d'
+	LD_LIBRARY_PATH=$STANDIN run "$PROGRAMS/all_reduce_perf" -g 2 -b 8 -e 8 -n 5 -J nowhere/run.json
+	[ "$status" -eq 0 ]
+	[[ "$output" == "allreduce: -J: cannot write nowhere/run.json: No such file or directory"* ]]
+}
+
+@test "sizes that the GPUs have no memory for are left out, and fp8 on those before Hopper" {
+	LD_LIBRARY_PATH=$STANDIN STANDIN_MEMORY=64 run "$PROGRAMS/all_reduce_perf" -g 2 -b 8 -e 1024G -f 1024 -n 1
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ "$output" == *"# Reducing maxBytes to 16777216 due to memory limitation"* ]]
+	[ "$(rows | awk '{ print $1 }' | tail -1)" = 8388608 ]
+	LD_LIBRARY_PATH=$STANDIN STANDIN_MEMORY=64 run "$PROGRAMS/all_reduce_perf" -g 2 -b 1G -e 1G -n 1
+	[ "$(rows | awk '{ print $1 }')" = 16777216 ]
+	export STANDIN_NCCL=22403
+	for generation in 8 9; do
+		LD_LIBRARY_PATH=$STANDIN STANDIN_CAPABILITY=$generation run "$PROGRAMS/all_reduce_perf" -g 2 -b 1K -e 1K -n 1 -d all -o sum
+		[ "$status" -eq 0 ]
+		[ "$(rows | grep -c f8)" -eq $((generation == 9 ? 2 : 0)) ]
+	done
+	LD_LIBRARY_PATH=$STANDIN STANDIN_CAPABILITY=8 run "$PROGRAMS/all_reduce_perf" -g 2 -b 1K -e 1K -n 1 -d f8e4m3
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"compute capability 9.0 and newer, and one has 8.0"* ]]
+	LD_LIBRARY_PATH=$STANDIN STANDIN_CAPABILITY=8 run "$PROGRAMS/all_gather_perf" -g 2 -b 1K -e 1K -n 1 -d f8e4m3
+	[ "$status" -eq 0 ]
+}
+
+@test "a signal ends all ranks, and nobody is to blame" {
+	local name pid
+	for name in TERM:143 INT:130; do
+		# (a background job of a shell ignores SIGINT)
+		LD_LIBRARY_PATH=$STANDIN STANDIN_LATE=200000 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' "$PROGRAMS/all_reduce_perf" -g 3 -b 8 -e 8 -n 300 >out 2>err 3>&- &
+		pid=$!
+		until grep -q redop out; do sleep 0.1; done
+		kill -"${name%:*}" "$pid"
+		status=0
+		wait "$pid" || status=$?
+		cat out err
+		[ "$status" -eq "${name#*:}" ]
+		grep -q '^allreduce: interrupted: ' err
+		[ -z "$(grep -E 'lost|killed' err)" ]
+	done
+}
+
+@test "values of variables and options as nccl-tests takes them" {
+	NCCL_TESTS_MIN_BW='' as all_reduce_perf "${QUICK[@]}"
+	NCCL_TESTS_SPLIT_MASK=ffffffff as all_reduce_perf "${QUICK[@]}"
+	NCCL_TESTS_SPLIT_MASK=zz run "$PROGRAMS/all_reduce_perf" "${QUICK[@]}"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"NCCL_TESTS_SPLIT_MASK"*"a mask in hexadecimal digits"* ]]
+	run "$PROGRAMS/all_reduce_perf" "${QUICK[@]}" -i 0
+	[ "$status" -eq 1 ]
+}

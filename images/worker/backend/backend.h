@@ -36,6 +36,10 @@ struct backend {
 	 * status it means. */
 	int (*probe)(struct failure *err);
 
+	/* The least that one of the devices has which this process sees. After probe(), before open(). NULL: it has no
+	 * devices. */
+	void (*limits)(struct device_limits *limits);
+
 	/* What moves the data, with its version, on this machine: "" if only this program does.
 	 * After probe(). */
 	const char *(*version)(void);

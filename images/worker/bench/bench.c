@@ -163,6 +163,7 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 	int world = run->bench->group->world;
 	uint32_t iterations = run->bench->group->workload.iterations;
 	double queue_usec = 0;
+	struct part own;
 	float *slowest =
 		(float *)(run->all +
 			  sizeof(struct part)); /* rank 0's own times, raised to the maximum */
@@ -193,6 +194,8 @@ static void bench_merge(const struct run *run, struct result *result, struct rep
 	if (run->bench->group->workload.average != AVERAGE_SLOWEST)
 		queue_usec = summary_of_ranks(result, world,
 					      (enum averaging)run->bench->group->workload.average);
+	memcpy(&own, run->all, sizeof(own));
+	result->host_usec = own.host_usec;
 	summary_of(slowest, iterations, queue_usec, run->call.kind, world, result);
 }
 
@@ -358,6 +361,7 @@ static int bench_run_all(struct run *run, struct report *report, struct failure 
 			    run_roots(run, report, err) < 0)
 				return -1;
 		}
+	report->whole = true;
 	if (report->count > 0) {
 		summary_judge_speed(run->bench, report);
 		summary_judge_average(run->bench, report);

@@ -28,6 +28,7 @@ struct result {
 	int root;
 	double usec, min_usec, max_usec, p50_usec, p99_usec, deviation_usec;
 	double average_usec, p95_usec; /* of the slowest rank's times */
+	double host_usec; /* rank 0: until an iteration was in the queue; 0: not known */
 	double algbw, busbw;
 	uint64_t wrong; /* elements, over all ranks and both checks */
 	const char *algorithm;
@@ -46,6 +47,7 @@ struct rank_time {
 struct report {
 	struct result *results;	  /* owned; report_release() */
 	size_t count, room;	  /* results so far; their most */
+	bool whole;		  /* all that was asked for has been measured */
 	struct mismatch first;	  /* the first mismatch, if failure.status is STATUS_DATA */
 	struct warning *warnings; /* [warning_count], owned */
 	int warning_count;

@@ -73,8 +73,9 @@ struct heat {
 	bool unjudged; /* time was up before there were sweeps enough to believe that somebody is slow, or that nobody is */
 	bool doubtful; /* something looks slow, but only in times of the pairs that do not count */
 	int keep, place; /* how many; which of a pair's times counts, of 100: 0 is the fastest */
-	double seconds;
-	int left_out;		       /* leave-one-out: the slowest rank, -1: not tried */
+	double seconds,
+		warm_up_seconds; /* of the sweeps, and of the one before that does not count */
+	int left_out;		 /* leave-one-out: the slowest rank, -1: not tried */
 	double all_usec, without_usec; /* a round of neighbours with it and without it */
 };
 

@@ -399,12 +399,13 @@ static int run_sweeps(struct find *f, struct report *report, struct failure *err
 {
 	const struct group *group = f->bench->group;
 	struct decision decision = {.again = true};
-	int64_t started;
+	int64_t began = clock_usec(), started;
 
 	if (find_warm_up(f, err) < 0)
 		return -1;
 	report->heat.bytes = f->bytes;
 	started = clock_usec();
+	report->heat.warm_up_seconds = (double)(started - began) / 1e6;
 	while (decision.again) {
 		if (find_measure(f, false, err) < 0)
 			return -1;

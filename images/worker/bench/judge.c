@@ -298,7 +298,7 @@ bool judge_enough(struct heat *heat, double seconds)
 	heat->seconds = seconds;
 	heat->finding_count = sure;
 	heat->unsure = count - sure;
-	if (seconds + seconds / heat->sweeps > JUDGE_SECONDS_LAST) {
+	if (heat->warm_up_seconds + seconds + seconds / heat->sweeps > JUDGE_SECONDS_LAST) {
 		heat->unjudged = heat->sweeps < JUDGE_SWEEPS_SURE;
 		return true;
 	}

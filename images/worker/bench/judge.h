@@ -23,7 +23,7 @@
 #define JUDGE_SECONDS_MOST \
 	8 /* then what is known counts, if there were sweeps enough to know anything ... */
 #define JUDGE_SECONDS_LAST \
-	90 /* ... and no sweep begins that would end later: one among many ranks takes long */
+	100 /* ... and no sweep begins that would end later, by the warm-up's begin: one among many ranks takes long */
 
 /* Prepares @heat, but for its `bytes`, for @world ranks on the hosts @host ([world], becomes the heat's). */
 void judge_init(struct heat *heat, int world, int *host);

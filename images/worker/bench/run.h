@@ -11,7 +11,8 @@
  */
 struct part {
 	struct mismatch mismatch;
-	double usec; /* of a queue: the average by its own clock; 0: that of the times */
+	double usec;	  /* of a queue: the average by its own clock; 0: that of the times */
+	double host_usec; /* until the host has put an iteration into the queue; 0: not known */
 };
 
 /* One size in one placement, on this rank. */

@@ -83,22 +83,41 @@ static int record(const struct run *run, struct failure *err)
 	return bench->backend->record(bench->state, false, err);
 }
 
-/* Only the average is known of a graph, and nothing is heard of it before its end: it has twice the time that its
- * iterations should take, and then as long as any step. */
+/* The steps from now on are so many collectives each: they may take twice the time that these should take, and then as long
+ * as any step. */
+static void timing_spare(const struct run *run, double collectives)
+{
+	control_spare(run->bench->group->control,
+		      collectives > 1 ? (int64_t)(2 * collectives * (double)run->step_usec) : 0);
+}
+
+/* Notes how long the host took to put `iterations` of them into the queue. */
+static void timing_note_host(const struct run *run, int64_t start_nsec, double iterations)
+{
+	struct part *part = (struct part *)run->part;
+
+	part->host_usec = (double)(clock_nsec() - start_nsec) / 1000 / iterations /
+			  run->bench->group->workload.aggregate;
+}
+
+/* Only the average is known of a graph, and nothing is heard of it before its end. */
 static int time_graph(const struct run *run, float *times, double *usec, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	const struct workload *w = &bench->group->workload;
 	uint32_t iterations = w->iterations;
 	double runs = (double)iterations * w->graph;
-	int64_t spare_usec = (int64_t)(2 * runs * w->aggregate * (double)run->step_usec);
+	int64_t start;
 
 	if (record(run, err) < 0 || bench->backend->begin(bench->state, 1, err) < 0)
 		return -1;
-	control_begin(bench->group->control, clock_usec() + spare_usec);
+	timing_spare(run, runs * w->aggregate);
+	control_begin(bench->group->control, clock_usec());
+	start = clock_nsec();
 	for (uint32_t i = 0; i < w->graph; i++)
 		if (bench->backend->replay(bench->state, err) < 0)
 			return -1;
+	timing_note_host(run, start, runs);
 	if (bench->backend->mark(bench->state, err) < 0 ||
 	    bench->backend->finish(bench->state, NULL, usec, err) < 0)
 		return -1;
@@ -146,6 +165,7 @@ static int time_blocking(const struct run *run, float *times, double *usec, stru
 		times[i] = (float)(after - before) / 1000;
 		before = after;
 	}
+	timing_note_host(run, start, iterations); /* it waits for each of them */
 	*usec = (double)(before - start) / 1000;
 	return 0;
 }
@@ -172,32 +192,35 @@ static int time_unmarked(const struct run *run, double *usec, struct failure *er
 {
 	const struct bench *bench = run->bench;
 	const struct workload *w = &bench->group->workload;
-	int64_t spare_usec = (int64_t)(2.0 * w->iterations * w->aggregate * (double)run->step_usec);
+	int64_t start;
 
 	control_end(bench->group->control);
-	if (timing_start_together(run, err) < 0 ||
-	    bench->backend->begin(bench->state, 1, err) < 0 || timing_iterate(run, err) < 0 ||
-	    bench->backend->mark(bench->state, err) < 0)
+	if (timing_start_together(run, err) < 0 || bench->backend->begin(bench->state, 1, err) < 0)
 		return -1;
-	control_begin(bench->group->control, clock_usec() + spare_usec);
+	start = clock_nsec();
+	if (timing_iterate(run, err) < 0)
+		return -1;
+	timing_note_host(run, start, w->iterations);
+	if (bench->backend->mark(bench->state, err) < 0)
+		return -1;
+	timing_spare(run, (double)w->iterations * w->aggregate);
+	control_begin(bench->group->control, clock_usec());
 	return bench->backend->finish(bench->state, NULL, usec, err);
 }
 
-/* *usec becomes the average; with host_time, the time until the host has put all into the queue. */
+/* *usec becomes the average. */
 static int time_pipeline(const struct run *run, float *times, double *usec, struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	uint32_t iterations = bench->group->workload.iterations;
-	int64_t start = clock_nsec(), queued;
+	int64_t start = clock_nsec();
 
 	if (queue_up(run, iterations, true, err) < 0)
 		return -1;
-	queued = clock_nsec();
+	timing_note_host(run, start, iterations);
 	if (bench->backend->finish(bench->state, times, usec, err) < 0)
 		return -1;
-	if (bench->group->workload.host_time)
-		*usec = (double)(queued - start) / 1000;
-	else if (timing_bytes(run) <= MARKED_BYTES)
+	if (timing_bytes(run) <= MARKED_BYTES)
 		return time_unmarked(run, usec, err);
 	return 0;
 }
@@ -251,6 +274,7 @@ static int warm_up_queue(const struct run *run, struct failure *err)
 	const struct bench *bench = run->bench;
 	double ignored;
 
+	timing_spare(run, bench->group->workload.aggregate);
 	if (queue_up(run, bench->group->workload.warmups, false, err) < 0)
 		return -1;
 	return bench->backend->finish(bench->state, NULL, &ignored, err);
@@ -269,10 +293,16 @@ int timing_warm_up(const struct run *run, struct failure *err)
 	if (run->bench->backend->begin ? warm_up_queue(run, err) < 0 : warm_up_now(run, err) < 0)
 		return -1;
 	control_end(run->bench->group->control);
+	control_spare(run->bench->group->control, 0);
 	return timing_start_together(run, err);
 }
 
 int timing_measure(const struct run *run, struct failure *err)
 {
-	return run->bench->backend->begin ? time_queue(run, err) : time_iterations(run, err);
+	int rc;
+
+	timing_spare(run, run->bench->group->workload.aggregate);
+	rc = run->bench->backend->begin ? time_queue(run, err) : time_iterations(run, err);
+	control_spare(run->bench->group->control, 0);
+	return rc;
 }

@@ -87,7 +87,8 @@ static void set_deadline(struct control *c, int64_t now_usec)
 {
 	int64_t margin = c->group->rank == 0 ? 0 : MARGIN_USEC / 2;
 
-	atomic_store_explicit(&c->step_deadline_usec, now_usec + c->group->timeout_usec + margin,
+	atomic_store_explicit(&c->step_deadline_usec,
+			      now_usec + c->group->timeout_usec + c->spare_usec + margin,
 			      memory_order_relaxed);
 }
 
@@ -221,6 +222,11 @@ void control_begin(struct control *c, int64_t now_usec)
 
 	atomic_store_explicit(&c->step, step, memory_order_relaxed);
 	set_deadline(c, now_usec);
+}
+
+void control_spare(struct control *c, int64_t usec)
+{
+	c->spare_usec = usec;
 }
 
 void control_end(struct control *c)

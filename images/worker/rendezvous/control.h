@@ -72,6 +72,10 @@ void control_phase(struct control *control, enum phase phase);
 void control_begin(struct control *control, int64_t now_usec);
 void control_end(struct control *control);
 
+/* How much longer than the group's timeout the steps from now on may take, since they are more than one collective; 0: no
+ * longer. */
+void control_spare(struct control *control, int64_t usec);
+
 /* Notes that data is awaited from @rank, -1: none, and how much of the step's data has come before:
  * any measure that grows alike on all ranks. */
 void control_awaits(struct control *control, int rank, uint64_t done);

@@ -68,6 +68,7 @@ struct control {
 	atomic_int phase, awaits;
 	_Atomic uint64_t step, done;
 	_Atomic int64_t step_deadline_usec; /* 0: no step running */
+	int64_t spare_usec;		    /* the main thread's: control_spare() */
 	int64_t patience_usec; /* the thread's: rank 0 was asked and must answer by then; 0: not */
 
 	void (*stuck)(void *arg, const struct failure *failure, bool alone);

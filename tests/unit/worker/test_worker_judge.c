@@ -225,7 +225,7 @@ static double many_ranks_take(int per, int own_cores, int slow, float usec, stru
 	schedule_init(&schedule, &group, cores);
 	memset(heat, 0, sizeof(*heat));
 	judge_init(heat, MANY, host);
-	warm_up = simulated_sweep(&schedule, slow, usec, all);
+	heat->warm_up_seconds = warm_up = simulated_sweep(&schedule, slow, usec, all);
 	do {
 		seconds += simulated_sweep(&schedule, slow, usec, all);
 		judge_add(heat, all);
@@ -252,6 +252,11 @@ static void many_ranks_end_within_two_minutes(void **state)
 	seconds = many_ranks_take(MANY, 2, -1, 100, &heat);
 	assert_int_equal(heat.finding_count, 0);
 	assert_true(seconds < 120 && heat.sweeps >= JUDGE_SWEEPS_LEAST);
+	heat_release(&heat);
+	/* where a sweep takes so long that there is time for one or two, nobody is judged, and in time, too */
+	seconds = many_ranks_take(MANY, 2, -1, 5000, &heat);
+	assert_int_equal(heat.finding_count, 0);
+	assert_true(seconds < 120 && heat.unjudged);
 	heat_release(&heat);
 }
 

@@ -52,6 +52,26 @@ static int nccl_probe(struct failure *err)
 	return nccl_open(&nccl, err);
 }
 
+static void nccl_limits(struct device_limits *limits)
+{
+	int count = 0;
+
+	if (cuda.cuDeviceGetCount(&count) != 0)
+		return;
+	for (int device = 0; device < count; device++) {
+		struct failure ignored;
+		int capability;
+		size_t bytes;
+
+		if (cuda.cuDeviceTotalMem && cuda.cuDeviceTotalMem(&bytes, device) == 0 &&
+		    (!limits->memory || bytes < limits->memory))
+			limits->memory = bytes;
+		if (cuda_capability(&cuda, device, &capability, &ignored) == 0 &&
+		    (!limits->capability || (uint32_t)capability < limits->capability))
+			limits->capability = (uint32_t)capability;
+	}
+}
+
 /* What simulated GPUs do is no GPU's work, and no report may look as if it were. */
 static const char *nccl_title(void)
 {
@@ -333,7 +353,7 @@ static int check_wishes(const struct group *group, struct failure *err)
 		return failure_set(err, STATUS_GPU, group->rank, host,
 				   "rank %d (%s): -R 2 needs NCCL 2.27 or newer; this one is %s",
 				   group->rank, host, version);
-	return nccl_can(&nccl, w, group->world, err);
+	return nccl_can(&nccl, w, group, err);
 }
 
 static int nccl_connect(const struct group *group, size_t bytes, void **state, struct failure *err)
@@ -585,7 +605,7 @@ static bool nccl_has(const struct group *group, enum dtype type, enum op op)
 
 	w.type = type;
 	w.op = op;
-	return nccl_can(&nccl, &w, group->world, &ignored) == 0;
+	return nccl_can(&nccl, &w, group, &ignored) == 0;
 }
 
 static int nccl_replay(void *state, struct failure *err)
@@ -600,6 +620,7 @@ const struct backend backend_nccl = {
 	.name = "nccl",
 	.title = nccl_title,
 	.probe = nccl_probe,
+	.limits = nccl_limits,
 	.version = nccl_version,
 	.file = nccl_file,
 	.device = devices_name,

@@ -86,6 +86,7 @@ static const struct {
 	OPTIONAL(cuGraphDestroy, ""),
 	OPTIONAL(cuDeviceGetByPCIBusId, ""),
 	OPTIONAL(cuDeviceGetAttribute, ""),
+	OPTIONAL(cuDeviceTotalMem, "_v2"),
 	OPTIONAL(cuMemGetInfo, "_v2"),
 	OPTIONAL(cuMemHostAlloc, ""),
 	OPTIONAL(cuMemcpyDtoDAsync, "_v2"),

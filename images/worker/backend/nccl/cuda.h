@@ -59,6 +59,7 @@ struct cuda {
 	/* for --health and kernels; each may be NULL */
 	int (*cuDeviceGetByPCIBusId)(int *device, const char *bus);
 	int (*cuDeviceGetAttribute)(int *value, int attribute, int device);
+	int (*cuDeviceTotalMem)(size_t *bytes, int device);
 	int (*cuMemGetInfo)(size_t *free_bytes, size_t *all_bytes);
 	int (*cuMemHostAlloc)(void **memory, size_t bytes, unsigned flags);
 	int (*cuMemcpyDtoDAsync)(cuda_address to, cuda_address from, size_t bytes, void *stream);

@@ -262,6 +262,7 @@ void nccl_version_text(int version, char text[16])
 #define POLICY_VERSION 22700
 #define AVG_VERSION 21000
 #define FP8_VERSION 22403 /* 2.24.3 */
+#define FP8_CAPABILITY 90
 
 /* ncclDataType_t and ncclRedOp_t of nccl.h. */
 static const int types[DTYPE_COUNT] = {
@@ -289,14 +290,24 @@ static int too_old(const struct nccl *nccl, const char *lacks, const char *word,
 			   version, lacks, word, needed);
 }
 
-int nccl_can(const struct nccl *nccl, const struct workload *w, int world, struct failure *err)
+int nccl_can(const struct nccl *nccl, const struct workload *w, const struct group *group,
+	     struct failure *err)
 {
 	enum collective_kind kind = (enum collective_kind)w->collective;
 	enum dtype type = (enum dtype)w->type;
 	bool averages = collective_reduces(kind) && w->op == OP_AVG;
+	bool is_fp8 = type == DTYPE_F8E4M3 || type == DTYPE_F8E5M2;
+	int world = group->world;
 	char word[48];
 
-	if ((type == DTYPE_F8E4M3 || type == DTYPE_F8E5M2) && nccl->version < FP8_VERSION)
+	/* "FP8 reduction support begins with sm90 capable devices" (src/enqueue.cc of NCCL 2.24) */
+	if (is_fp8 && collective_reduces(kind) && group->limits.capability &&
+	    group->limits.capability < FP8_CAPABILITY)
+		return failure_set(
+			err, STATUS_GPU, -1, "",
+			"NCCL reduces fp8 on GPUs of compute capability 9.0 and newer, and one has %u.%u; use -d half or bfloat16",
+			group->limits.capability / 10, group->limits.capability % 10);
+	if (is_fp8 && nccl->version < FP8_VERSION)
 		return too_old(nccl, "fp8", type == DTYPE_F8E4M3 ? "-d f8e4m3" : "-d f8e5m2",
 			       "2.24.3", err);
 	if (type == DTYPE_BF16 && nccl->version < AVG_VERSION)

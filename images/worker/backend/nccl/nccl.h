@@ -95,7 +95,7 @@ int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id
 	      struct failure *err);
 
 /* Can this library do what @workload asks for, among @world ranks? */
-int nccl_can(const struct nccl *nccl, const struct workload *workload, int world,
+int nccl_can(const struct nccl *nccl, const struct workload *workload, const struct group *group,
 	     struct failure *err);
 
 /* "2.18.3" for 21803, "2.5.6" for 2506. */
