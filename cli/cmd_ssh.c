@@ -13,7 +13,7 @@
 static int ssh_run_command(struct context *ctx, void *values, const char *const *arguments,
 			   struct error *err)
 {
-	_cleanup_(str_release) struct str line = STR_INIT;
+	_cleanup_(str_release) struct str line = STR_INIT, sent = STR_INIT;
 	struct words words = WORDS_INIT(ctx->arena);
 	struct ssh_target target;
 	struct stages s;
@@ -31,7 +31,8 @@ static int ssh_run_command(struct context *ctx, void *values, const char *const 
 		arguments++;
 	if (arguments[1]) {
 		ssh_command_line(&target, arguments + 1, &line);
-		words_add(&words, line.text);
+		quote_for_login_shell(&sent, line.text);
+		words_add(&words, sent.text);
 	}
 	execvp(words.list[0], (char *const *)words.list);
 	return error_errno(err, "cannot start ssh");

@@ -5,6 +5,7 @@
 #include "core/pool.h"
 #include "deployer/records/placed.h"
 #include "deployer/ssh/reach.h"
+#include "plan/host_set.h"
 
 #include <string.h>
 
@@ -170,14 +171,17 @@ size_t fleet_add_names(const struct fleet *fleet,
 		       bool (*picks)(const struct member *member, const void *arg), const void *arg,
 		       struct str *out)
 {
-	size_t count = 0;
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct words names = WORDS_INIT(&arena);
 
 	for (size_t i = 0; i < fleet->count; i++)
-		if (picks(&fleet->members[i], arg) && ++count <= FLEET_NAMES_SHOWN)
-			str_addf(out, "%s%s", count > 1 ? ", " : "", fleet->members[i].host->name);
-	if (count > FLEET_NAMES_SHOWN)
-		str_addf(out, " and %zu more", count - FLEET_NAMES_SHOWN);
-	return count;
+		if (picks(&fleet->members[i], arg))
+			words_add(&names, fleet->members[i].host->name);
+	if (names.count > FLEET_NAMES_SHOWN)
+		str_add(out, host_set_fold(words_list(&names), &arena));
+	else if (names.count)
+		str_add(out, words_join(&names, ", "));
+	return names.count;
 }
 
 static bool fleet_is_waiting(const struct member *member, const void *arg)

@@ -109,7 +109,7 @@ static inline bool member_is_active(const struct member *member)
 /* How many members are active. */
 size_t fleet_active(const struct fleet *fleet);
 
-/* Adds "node01, node02 and 5 more" for the members that `picks` takes; returns how many these are. */
+/* Adds "node01, node02", or "node[01-30]" for many, for the members that `picks` takes; returns how many these are. */
 size_t fleet_add_names(const struct fleet *fleet,
 		       bool (*picks)(const struct member *member, const void *arg), const void *arg,
 		       struct str *out);

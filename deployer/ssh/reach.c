@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/words.h"
+#include "deployer/ssh/ssh_ask.h"
 #include "deployer/ssh/ssh_config.h"
 
 #include <pwd.h>
@@ -16,6 +17,20 @@
 static bool reach_goes_direct(const char *jump)
 {
 	return !*jump || strcmp(jump, "none") == 0;
+}
+
+/* Where only ssh can say who logs in where. */
+static int reach_ask(const struct cluster *c, const struct host *host, const char *usual_user,
+		     struct ssh_config *config, struct arena *arena, struct error *err)
+{
+	struct words files = WORDS_INIT(arena);
+
+	words_add(&files, cluster_path(c, c->ssh.config, arena));
+	if (strcmp(c->ssh.config, CONFIG_DEFAULT) == 0)
+		words_add(&files, SYSTEM_CONFIG);
+	return ssh_config_ask(config, words_list(&files), host->address,
+			      host->user_given ? host->user : "", host->port_given ? host->port : 0,
+			      usual_user, err);
 }
 
 /* Reads the files that ssh would read for the host. */
@@ -34,6 +49,8 @@ static int reach_read_config(const struct cluster *c, const struct host *host,
 		     0 ||
 	     (strcmp(file, CONFIG_DEFAULT) == 0 &&
 	      ssh_config_read(config, SYSTEM_CONFIG, host->address, usual_user, err) < 0)))
+		return error_wrap(err, "%s", host->name);
+	if (config->is_unsure && reach_ask(c, host, usual_user, config, arena, err) < 0)
 		return error_wrap(err, "%s", host->name);
 	ssh_config_finish(config, host->address, usual_user);
 	return 0;
@@ -137,6 +154,9 @@ static int reach_fill(const struct cluster *c, const struct host *host, const ch
 		.identities_only = strcmp(config.identities_only, "yes") == 0,
 		.config = reach_config_file(c, arena),
 		.beyond = config.beyond,
+		.proxy_jump = config.jump_given ? "" : config.proxy_jump,
+		.proxy_command = config.jump_given ? "" : config.proxy_command,
+		.has_remote_command = config.has_remote_command,
 		.jump = "",
 		.transport = c->ssh.transport,
 		.keep_s = c->ssh.keep_s,

@@ -201,6 +201,8 @@ static int config_match_line(struct config_reader *r, const char *rest)
 		has_value = strcmp(name, "all") != 0 && strcmp(name, "canonical") != 0 &&
 			    strcmp(name, "final") != 0;
 		value = inside ? inside + 1 : NULL;
+		if (!inside && has_value) /* "Match user = root" */
+			rest += strspn(rest, " \t=");
 		if (has_value && !value && config_word(r, &rest, &value) < 0)
 			return -1;
 		if (has_value && (!value || !*value))
@@ -209,8 +211,10 @@ static int config_match_line(struct config_reader *r, const char *rest)
 				       : strcmp(name, "final") == 0 ? -1
 								    : 0)
 				    : config_criterion(r, name, value);
-		if (answer < 0 && result)
+		if (answer < 0 && result) {
 			config_beyond(r, arena_printf(r->arena, "Match %s", name));
+			r->config->is_unsure = true;
+		}
 		result = result && answer >= 0 && answer != negated;
 	}
 	if (!any)
@@ -295,6 +299,8 @@ static void config_set_other(struct config_reader *r, const char *name, const ch
 	_cleanup_(str_release) struct str word = STR_INIT;
 
 	str_addf(&word, " %s ", name);
+	if (strcmp(name, "remotecommand") == 0)
+		r->config->has_remote_command = true;
 	if (strcmp(value, "none") == 0 || strstr(HARMLESS, word.text))
 		return;
 	if (r->config->jump_given &&
@@ -304,7 +310,21 @@ static void config_set_other(struct config_reader *r, const char *name, const ch
 		return;
 	if (strcmp(name, "addressfamily") == 0 && strcmp(value, "any") == 0)
 		return;
+	r->config->is_unsure |= strcmp(name, "canonicalizehostname") == 0;
 	config_beyond(r, arena_printf(r->arena, "%.60s", name));
+}
+
+/* The first of the two options counts, and "none" is a value. */
+static void config_set_proxy(struct config_reader *r, const char *name, const char *value)
+{
+	struct ssh_config *c = r->config;
+
+	if (c->jump_given || *c->proxy_jump || *c->proxy_command)
+		return;
+	if (strcmp(name, "proxyjump") == 0)
+		c->proxy_jump = value;
+	else
+		c->proxy_command = value;
 }
 
 static int config_set(struct config_reader *r, const char *name, const char *value,
@@ -338,13 +358,15 @@ static int config_set(struct config_reader *r, const char *name, const char *val
 		config_add_once(&c->identity_files, value);
 	else
 		config_set_other(r, name, value);
+	if (strcmp(name, "proxyjump") == 0)
+		config_set_proxy(r, name, value);
 	return 0;
 }
 
 static int config_line(struct config_reader *r, const char *line)
 {
 	size_t length = strcspn(line, " \t\r\f=");
-	const char *name, *value;
+	const char *name, *value, *whole;
 
 	if (!length || *line == '#')
 		return length || !*line ? 0 : config_error(r, "no option stands before", "=");
@@ -357,10 +379,13 @@ static int config_line(struct config_reader *r, const char *line)
 		return config_host_line(r, line);
 	if (strcmp(name, "match") == 0)
 		return config_match_line(r, line);
+	whole = arena_strdup(r->arena, line + strspn(line, " \t"));
 	if (config_word(r, &line, &value) < 0)
 		return -1;
 	if (!value || !*value)
 		return config_error(r, "there is no value for", name);
+	if (r->active && strcmp(name, "proxycommand") == 0) /* a shell takes it apart */
+		config_set_proxy(r, name, whole);
 	for (; value && strcmp(name, "include") == 0;)
 		if (config_include(r, value) < 0 || config_word(r, &line, &value) < 0)
 			return -1;
@@ -398,6 +423,8 @@ void ssh_config_init(struct ssh_config *config, struct arena *arena)
 				      .identity_agent = "",
 				      .identities_only = "",
 				      .beyond = "",
+				      .proxy_jump = "",
+				      .proxy_command = "",
 				      .identity_files = WORDS_INIT(arena),
 				      .user_known_hosts = WORDS_INIT(arena),
 				      .global_known_hosts = WORDS_INIT(arena)};
@@ -471,9 +498,32 @@ static void config_finish_paths(struct ssh_config *c, struct words *paths, const
 	}
 }
 
+/* A way to the host, with the values of its tokens in their places. */
+static const char *config_finish_proxy(const struct ssh_config *c, const char *proxy,
+				       const char *host, const char *usual_user)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+
+	if (strcmp(proxy, "none") == 0)
+		return "";
+	for (const char *at = proxy; *at; at++) {
+		const char *part = *at == '%' ? config_token(c, host, usual_user, at[1]) : NULL;
+
+		if (part)
+			str_add(&text, part);
+		else
+			str_add_char(&text, *at);
+		at += part != NULL;
+	}
+	return arena_strdup(c->identity_files.arena, text.text);
+}
+
 void ssh_config_finish(struct ssh_config *config, const char *host, const char *usual_user)
 {
 	config->hostname = config_hostname(config, host, config->identity_files.arena);
+	config->proxy_jump = config_finish_proxy(config, config->proxy_jump, host, usual_user);
+	config->proxy_command =
+		config_finish_proxy(config, config->proxy_command, host, usual_user);
 	config_finish_paths(config, &config->identity_files, host, usual_user);
 	config_finish_paths(config, &config->user_known_hosts, host, usual_user);
 	config_finish_paths(config, &config->global_known_hosts, host, usual_user);

@@ -25,6 +25,9 @@ struct ssh_config {
 	const char *identities_only; /* yes or no */
 	bool jump_given;	     /* before the file is read: its jump hosts do not count */
 	const char *beyond;	     /* "ProxyCommand in FILE:LINE"; "" when nothing is */
+	bool is_unsure; /* another user, port or address may follow from what `beyond` names: ask ssh -G */
+	const char *proxy_jump, *proxy_command; /* as the file has them; none counts */
+	bool has_remote_command;
 };
 
 /* Nothing is known of the host. */

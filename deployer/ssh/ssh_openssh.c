@@ -13,6 +13,7 @@
 #include "core/secret.h"
 #include "core/words.h"
 #include "deployer/ssh/ssh_mux.h"
+#include "deployer/ssh/tunnel.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -36,6 +37,7 @@ struct openssh {
 	const char *kept;   /* the socket of a connection that outlives this process, or NULL */
 	const char *socket; /* of the connection */
 	const char *const *base;
+	bool only_keys; /* an agent's other keys are not offered before those of cluster.yaml */
 };
 
 static void close_openssh(void *state)
@@ -168,7 +170,12 @@ static void ssh_openssh_base_words(struct openssh *o, const char *kept_in)
 	const struct ssh_target *t = o->target;
 	struct words words = WORDS_INIT(&o->arena);
 
-	words_add_all(&words, WORDS("ssh", "-oBatchMode=yes"));
+	/* of what the person's file has for logins only what reaches the host counts, and errors are said aloud */
+	words_add_all(&words, WORDS("ssh", "-T", "-oBatchMode=yes", "-oLogLevel=INFO"));
+	if (t->has_remote_command)
+		words_add(&words, "-oRemoteCommand=none");
+	if (o->only_keys)
+		words_add(&words, "-oIdentitiesOnly=yes");
 	ssh_openssh_add_way(t, &words);
 	if (kept_in)
 		o->kept = ssh_openssh_kept_path(o, &words, kept_in);
@@ -212,6 +219,9 @@ static enum ssh_failure ssh_openssh_meaning(const char *said)
 			{"Exceeded MaxStartups", SSH_FAILED_BUSY},
 			{"Not allowed at this time", SSH_FAILED_BUSY}};
 
+	if (strstr(said, "UNKNOWN port 65535")) /* the way to it ended, not its sshd */
+		return SSH_FAILED_OTHERWISE;
+
 	for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
 		if (strstr(said, meanings[i].said))
 			return meanings[i].failure;
@@ -219,28 +229,56 @@ static enum ssh_failure ssh_openssh_meaning(const char *said)
 }
 
 /*
- * ssh with a shared connection drops what the ssh of the jump host says. So the same is tried once more without
- * one: true when it says why the host cannot be reached.
+ * ssh with a shared connection drops what the program on the way to the host says. So the same is tried once more
+ * without one: true when it says why the host cannot be reached.
  */
 static bool ssh_openssh_ask_jump(struct openssh *o, struct str *said)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct words words = WORDS_INIT(&o->arena);
 	struct proc proc = {.timeout_s = o->target->timeout_s};
-	const struct ssh_target *via = o->target->via;
 	struct error ignored = {0};
 
-	words_add(&words, "ssh");
-	ssh_openssh_add_way(via, &words);
-	words_add_all(&words, WORDS("-oBatchMode=yes", "-oControlPath=none", "-W"));
-	words_addf(&words, "[%s]:%d", o->target->address, o->target->port);
-	words_add(&words, via->host);
-	proc.words = words.list;
-	if (proc_run(&proc, &result, &ignored) < 0 || result.status == 0)
+	tunnel_words(o->target, &words);
+	proc.words = words_list(&words);
+	if (!words.count || proc_run(&proc, &result, &ignored) < 0 || result.status == 0)
 		return false;
 	str_one_line(&result.err, SAID_BYTES);
-	str_add(said, result.err.text);
+	if (result.err.length)
+		str_add(said, result.err.text);
+	else
+		str_addf(said, "it ended with status %d", result.status);
 	return true;
+}
+
+/* The way to the host, for errors: "the jump host bastion", "ProxyJump bastion". */
+static const char *ssh_openssh_way_text(struct openssh *o)
+{
+	const struct ssh_target *t = o->target;
+
+	return t->via ? arena_printf(&o->arena, "the jump host %s", t->via->name)
+	       : *t->proxy_jump
+		       ? arena_printf(&o->arena, "ProxyJump %s of ~/.ssh/config", t->proxy_jump)
+		       : "ProxyCommand of ~/.ssh/config";
+}
+
+/* The login worked, and its shell ends before it runs anything. */
+static int ssh_openssh_no_shell(const struct openssh *o, struct proc_result *result,
+				struct error *err)
+{
+	const struct ssh_target *t = o->target;
+	char place[200];
+
+	str_one_line(&result->err, SAID_BYTES);
+	str_one_line(&result->out, SAID_BYTES);
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: user %s can log in, and runs no commands there: 'true' ended with status %d%s%s; look at the login shell in /etc/passwd and at what it reads first",
+		ssh_place(t, place), t->user, result->status,
+		result->out.length || result->err.length ? ": " : "",
+		result->out.length   ? result->out.text
+		: result->err.length ? result->err.text
+				     : "");
 }
 
 /* What ssh said, as one of the failures; ssh.c says what a refused login means. */
@@ -248,56 +286,73 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 			      enum ssh_failure *failure, struct error *err)
 {
 	const struct ssh_target *t = o->target;
+	bool has_way = t->via || *t->proxy_jump || *t->proxy_command;
 	_cleanup_(str_release) struct str said = STR_INIT;
 	char place[200];
 
 	*failure = ssh_openssh_meaning(result->err.text);
-	if (t->via && *failure == SSH_FAILED_BUSY && ssh_openssh_ask_jump(o, &said)) {
+	if (result->status != SSH_FAILED)
+		return ssh_openssh_no_shell(o, result, err);
+	if (has_way && *failure != SSH_FAILED_LOGIN && ssh_openssh_ask_jump(o, &said)) {
 		*failure = ssh_openssh_meaning(said.text) == SSH_FAILED_BUSY ? SSH_FAILED_BUSY
 									     : SSH_FAILED_OTHERWISE;
-		return error_set(err, ERROR_FAILED, "%s: not reached by the jump host %s: %s",
-				 ssh_place(t, place), t->via->name, said.text);
+		return error_set(err, ERROR_FAILED, "%s: not reached by %s: %s",
+				 ssh_place(t, place), ssh_openssh_way_text(o), said.text);
 	}
 	str_one_line(&result->err, SAID_BYTES);
+	if (*failure == SSH_FAILED_BUSY)
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its sshd takes no more logins at the moment (MaxStartups in sshd_config; try fewer with --jobs): %s",
+			ssh_place(t, place), result->err.text);
 	return error_set(err, ERROR_FAILED,
 			 "%s: ssh cannot log in as %s: %s; try: ringup -v ssh %s",
 			 ssh_place(t, place), t->user, result->err.text, t->name);
 }
 
-static int open_openssh(const struct ssh_target *target, void **state, enum ssh_failure *failure,
-			struct error *err)
+/* One try. 0, or -1 with the failure. */
+static int ssh_openssh_try(struct openssh *o, const char *kept_in, enum ssh_failure *failure,
+			   struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct openssh *o = xmalloc(sizeof(*o));
-	const char *kept_in = NULL;
-	struct words words;
+	struct words words = WORDS_INIT(&o->arena);
+	struct proc proc = {.timeout_s = o->target->timeout_s + 5};
 	char place[200];
-	struct proc proc = {.timeout_s = target->timeout_s + 5};
-	int rc;
 
-	*o = (struct openssh){.target = target, .arena = ARENA_INIT};
-	words = (struct words)WORDS_INIT(&o->arena);
-	if (target->keep_s ? ssh_openssh_kept_folder(o, &kept_in, err) < 0
-			   : make_folder(o, err) < 0) {
-		close_openssh(o);
-		return -1;
-	}
 	ssh_openssh_base_words(o, kept_in);
-	*state = o;
 	if (ssh_openssh_is_kept(o))
 		return 0;
 	words_add_all(&words, o->base);
-	words_add_all(&words, WORDS(target->host, "true"));
+	words_add_all(&words, WORDS(o->target->host, "true"));
 	proc.words = words.list;
-	rc = proc_run(&proc, &result, err);
-	if (rc == 0 && result.status == 0)
-		return 0;
-	if (rc < 0)
-		error_wrap(err, "%s", ssh_place(target, place));
+	if (proc_run(&proc, &result, err) < 0)
+		return error_wrap(err, "%s", ssh_place(o->target, place));
+	return result.status == 0 ? 0 : ssh_openssh_failed(o, &result, failure, err);
+}
+
+/* The key that cluster.yaml names is tried first, as libssh2 does it: sshd counts each key of an agent as a failure. */
+static int open_openssh(const struct ssh_target *target, void **state, enum ssh_failure *failure,
+			struct error *err)
+{
+	struct openssh *o = xmalloc(sizeof(*o));
+	const char *kept_in = NULL;
+	int rc = -1;
+
+	*o = (struct openssh){.target = target, .arena = ARENA_INIT};
+	o->only_keys = target->keys_given && !target->identities_only && *target->agent;
+	if (target->keep_s ? ssh_openssh_kept_folder(o, &kept_in, err) == 0
+			   : make_folder(o, err) == 0)
+		rc = ssh_openssh_try(o, kept_in, failure, err);
+	if (rc < 0 && o->only_keys && *failure == SSH_FAILED_LOGIN) {
+		o->only_keys = false;
+		*err = (struct error){0};
+		rc = ssh_openssh_try(o, kept_in, failure, err);
+	}
+	if (rc == 0)
+		*state = o;
 	else
-		ssh_openssh_failed(o, &result, failure, err);
-	close_openssh(o);
-	return -1;
+		close_openssh(o);
+	return rc;
 }
 
 const char *const *ssh_openssh_words(void *state)

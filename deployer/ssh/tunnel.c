@@ -15,27 +15,54 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int tunnel_by_ssh(const struct ssh_target *t, struct tunnel *tunnel, struct error *err)
+/* The last jump host of ~/.ssh/config, by way of those before it. */
+static void tunnel_add_jump(const struct ssh_target *t, struct words *words)
 {
-	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	struct words words = WORDS_INIT(&arena);
+	const char *comma = strrchr(t->proxy_jump, ','), *last = comma ? comma + 1 : t->proxy_jump;
+
+	words_add(words, "ssh");
+	if (*t->config)
+		words_add_all(words, WORDS("-F", t->config));
+	words_add_all(words, WORDS("-oBatchMode=yes", "-oControlPath=none",
+				   "-oStrictHostKeyChecking=yes"));
+	words_addf(words, "-oConnectTimeout=%d", t->timeout_s);
+	if (comma)
+		words_addf(words, "-J%.*s", (int)(comma - t->proxy_jump), t->proxy_jump);
+	words_addf(words, "-W[%s]:%d", t->address, t->port);
+	words_addf(words, "%s%s", starts_with(last, "ssh://") ? "" : "ssh://", last);
+}
+
+void tunnel_words(const struct ssh_target *t, struct words *words)
+{
+	if (!t->via && *t->proxy_jump)
+		tunnel_add_jump(t, words);
+	if (!t->via && !*t->proxy_jump && *t->proxy_command)
+		words_add_all(words,
+			      WORDS("/bin/sh", "-c",
+				    arena_printf(words->arena, "exec %s", t->proxy_command)));
+	if (!t->via)
+		return;
+	words_add(words, "ssh");
+	ssh_openssh_add_way(t->via, words);
+	words_add_all(words, WORDS("-oBatchMode=yes", "-oControlPath=none"));
+	words_addf(words, "-oConnectTimeout=%d", t->timeout_s);
+	words_add(words, "-W");
+	words_addf(words, "[%s]:%d", t->address, t->port);
+	words_add(words, t->via->host);
+}
+
+static int tunnel_by_program(const struct words *words, struct tunnel *tunnel, struct error *err)
+{
 	posix_spawn_file_actions_t actions;
 	int pair[2], rc;
 
-	words_add(&words, "ssh");
-	ssh_openssh_add_way(t->via, &words);
-	words_add_all(&words, WORDS("-oBatchMode=yes", "-oControlPath=none"));
-	words_addf(&words, "-oConnectTimeout=%d", t->timeout_s);
-	words_add(&words, "-W");
-	words_addf(&words, "[%s]:%d", t->address, t->port);
-	words_add(&words, t->via->host);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return error_errno(err, "cannot make a pair of sockets");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, pair[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawnp(&tunnel->pid, words.list[0], &actions, NULL, (char *const *)words.list,
+	rc = posix_spawnp(&tunnel->pid, words->list[0], &actions, NULL, (char *const *)words->list,
 			  environ);
 	posix_spawn_file_actions_destroy(&actions);
 	fd_close(&pair[1]);
@@ -45,15 +72,19 @@ static int tunnel_by_ssh(const struct ssh_target *t, struct tunnel *tunnel, stru
 			       ? error_errno(err, "cannot set up a socket")
 			       : 0;
 	tunnel->pid = 0;
-	return error_set(err, ERROR_FAILED, "cannot start ssh: %s", strerror(rc));
+	return error_set(err, ERROR_FAILED, "cannot start %s: %s", words->list[0], strerror(rc));
 }
 
 int tunnel_open(const struct ssh_target *target, uint64_t deadline_usec, struct tunnel *tunnel,
 		struct error *err)
 {
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct words words = WORDS_INIT(&arena);
+
 	*tunnel = (struct tunnel)TUNNEL_INIT;
-	if (target->via)
-		return tunnel_by_ssh(target, tunnel, err);
+	tunnel_words(target, &words);
+	if (words.count)
+		return tunnel_by_program(&words, tunnel, err);
 	tunnel->fd = tcp_connect(target->address, target->port, deadline_usec, err);
 	return tunnel->fd < 0 ? -1 : 0;
 }

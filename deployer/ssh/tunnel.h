@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tunnel.h - bytes to the sshd of a host: a TCP connection, or where the host has jump hosts, the system's ssh to
- * the last of them (ssh -W), at the other end of a pair of sockets.
+ * the last of them (ssh -W), or the ProxyCommand of ~/.ssh/config, at the other end of a pair of sockets.
  */
 #ifndef DEPLOYER_SSH_TUNNEL_H
 #define DEPLOYER_SSH_TUNNEL_H
 
+#include "core/words.h"
 #include "deployer/ssh/ssh.h"
 
 #include <sys/types.h>
 
 struct tunnel {
 	int fd;	   /* non-blocking */
-	pid_t pid; /* of ssh; 0: there is none */
+	pid_t pid; /* of that program; 0: there is none */
 };
 #define TUNNEL_INIT      \
 	{                \
 		.fd = -1 \
 	}
+
+/* The program that stands for the connection; no words are added where it is a TCP connection. */
+void tunnel_words(const struct ssh_target *target, struct words *words);
 
 /* -1 with the cause when nothing answers there. A jump host that cannot be reached shows as an end of the bytes. */
 int tunnel_open(const struct ssh_target *target, uint64_t deadline_usec, struct tunnel *tunnel,

@@ -224,6 +224,9 @@ all_three() {
 		for name in cshell fishy greets; do
 			[ "$(grep -v welcome ../out | grep "^$name: ")" = "$(printf '%s: %s\n' $name 'a\b!' $name "it's" $name two $name lines)" ] ||
 				{ cat ../out; return 1; }
+			apart ringup ssh "$name" printf '%s|' '!x' "\\" "it's"
+			[ "$(grep -v welcome ../out)" = "!x|\\|it's|" ] || { cat ../out ../err; return 1; }
+			apart ringup exec -l -- printf '%s\n' "a\\b!" "it's" $'two\nlines'
 		done
 		apart ringup probe
 		says 0

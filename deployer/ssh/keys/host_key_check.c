@@ -36,6 +36,14 @@ static int host_key_stranger(const struct ssh_target *t, const struct known_host
 
 	if (known->has_authority)
 		*failure = SSH_FAILED_HOST_KEY;
+	/* ssh-keyscan writes the address, goes by no jump host, and a device keeps nothing */
+	if (*t->host_key_alias || t->via || *t->proxy_jump || *t->proxy_command ||
+	    starts_with(known->path, "/dev/"))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its host key (%s %s) is not in %s%s%s; compare the fingerprint with the host's own, then add it: ringup hosts trust",
+			ssh_place(t, place), type, print, known->path,
+			*t->host_key_alias ? " under the name " : "", t->host_key_alias);
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust, or ssh-keyscan -p %d %s >>%s",

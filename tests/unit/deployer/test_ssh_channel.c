@@ -68,6 +68,8 @@ static void server_target(struct server *server, const char *key, int port)
 	words_add(&keys, key);
 	words_add(&known, put(s, "known", line));
 	server->target = (struct ssh_target){.name = "node01",
+					     .proxy_jump = "",
+					     .proxy_command = "",
 					     .host = "127.0.0.1",
 					     .address = "127.0.0.1",
 					     .user = getpwuid(getuid())->pw_name,
