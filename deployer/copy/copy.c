@@ -114,15 +114,12 @@ static int copy_send_rest(struct member *m, const struct send *send, int fd, con
 	return copy_differs(m, path, err);
 }
 
-/* Where the file goes: copy_ask.sh knows whether PATH is a folder there. */
-static const char *copy_path(struct member *m, const struct send *send, const char *said)
+const char *copy_place(const char *there, const char *name, const char *ends, struct arena *arena)
 {
-	const char *there = send->copy->there, *ends = remote_value(said, "path_ends", &m->arena);
-
 	if (strcmp(ends, "name") == 0)
-		return arena_printf(&m->arena, "%s%s", there, send->name);
+		return arena_printf(arena, "%s%s", there, name);
 	if (strcmp(ends, "slash") == 0)
-		return arena_printf(&m->arena, "%s/%s", there, send->name);
+		return arena_printf(arena, "%s/%s", there, name);
 	return there;
 }
 
@@ -142,7 +139,8 @@ static int copy_send(struct member *m, void *arg, struct error *err)
 		    WORDS(send->copy->there, send->name, copy_bytes(m, send->bytes), m->host->name),
 		    "cannot copy", &said, err) < 0)
 		return -1;
-	path = copy_path(m, send, said);
+	path = copy_place(send->copy->there, send->name, remote_value(said, "path_ends", &m->arena),
+			  &m->arena);
 	*done = (struct copy_done){.path = path, .bytes_total = send->bytes};
 	done->was_there = copy_begins(fd, send->bytes, remote_value(said, "sum", &m->arena));
 	if (done->was_there)

@@ -39,13 +39,20 @@ void copy_from_hosts(struct fleet *fleet, const struct copy *copy, bool apart,
 /*
  * Folders, with all that is in them: modes, times, and symbolic links as links; owners are those of the login. A folder that is
  * at the target already gets what is new or differs, by the SHA-256 of each file, so an interrupted copy goes on with the files
- * that are not there. Nothing is removed. The sums are compared again at the end. Other kinds of files are an error, here before
+ * that are not there. PATH.HOST.ringup-part beside a folder that the copy made says until its end that it is no folder to
+ * copy into. Nothing is removed. The sums are compared again at the end. Other kinds of files are an error, here before
  * anything is sent. A host cannot write beside the folder, whatever its archive names.
  */
 int copy_tree_to_hosts(struct fleet *fleet, const struct copy *copy, struct copy_done *done,
 		       struct error *err);
 void copy_tree_from_hosts(struct fleet *fleet, const struct copy *copy, bool apart,
 			  struct copy_done *done);
+
+/*
+ * Where something called `name` goes, by what the host's script says of `there` in path_ends=: "" there itself, "name" or
+ * "slash" in that folder. A path itself is never printed: a name may have line breaks.
+ */
+const char *copy_place(const char *there, const char *name, const char *ends, struct arena *arena);
 
 /* Leaves the choice of `transport: auto` to the size of what moves; a connection that is open already is given up for it. */
 void copy_choose_transport(struct member *member, uint64_t bytes);

@@ -52,16 +52,17 @@ static int copy_tree_sums(struct member *m, const char **path, const char *name,
 
 	for (size_t i = 0; i < count; i++)
 		copy_tree_add_name(&names, files[i]);
-	if (copy_tree_script(m, "copy_tree_sums", WORDS(*path, name), &names, &result, err) < 0)
+	if (copy_tree_script(m, "copy_tree_sums", WORDS(*path, name, m->host->name), &names,
+			     &result, err) < 0)
 		return -1;
 	text = arena_strdup(&m->arena, result.out.text);
 	do { /* a shell that greets does so before */
 		line = strsep(&text, "\n");
-	} while (line && !starts_with(line, "path="));
+	} while (line && !starts_with(line, "path_ends="));
 	if (!line)
 		return error_set(err, ERROR_FAILED, "%s: the host did not say where %s is",
 				 m->host->name, *path);
-	*path = line + strlen("path=");
+	*path = copy_place(*path, name, line + strlen("path_ends="), &m->arena);
 	while (text && *text && (line = strsep(&text, "\n")))
 		if (got++ < count)
 			sums[got - 1] = line;
@@ -130,7 +131,7 @@ static int copy_tree_stream(struct member *m, struct copied *tree, const char *p
 	struct error why = {0};
 	int rc;
 
-	if (remote_script("copy_tree_in", WORDS(path), &words, err) < 0 ||
+	if (remote_script("copy_tree_in", WORDS(path, m->host->name), &words, err) < 0 ||
 	    copied_send_begin(&stream, tree, &command.input_fd, err) < 0)
 		return -1;
 	command.words = words.list;

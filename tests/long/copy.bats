@@ -198,6 +198,48 @@ facts() {
 	diff -r tree came
 }
 
+@test "folders: one that an interrupted copy made under another name is gone on with, and then is a folder to copy into" {
+	hosts_by libssh2
+	mkdir tree small
+	for n in $(seq 40); do head -c 100000 /dev/urandom >tree/f"$n"; done
+	mount -t tmpfs -o size=2m small small
+	apart ringup cp -r tree "node01:$PWD/small/all"
+	says 1 'No space left on device'
+	[ -f small/all.node01.ringup-part ]
+	mount -o remount,size=16m small
+	apart ringup cp -r tree "node01:$PWD/small/all"
+	says 0
+	[ ! -e small/all/tree ] && [ ! -e small/all.node01.ringup-part ]
+	diff -r tree small/all
+	apart ringup cp -r tree "node01:$PWD/small/all"
+	says 0
+	diff -r tree small/all/tree
+	umount small
+}
+
+@test "names with line breaks stay what they are" {
+	local transport name=$'new\nline'
+	echo mine >"$name"
+	mkdir "$name.d"
+	cp "$name" "$name.d/in"
+	for transport in libssh2 openssh; do
+		hosts_by $transport
+		rm -rf there/*
+		echo precious >there/new
+		apart ringup cp "$name" "node01:$PWD/there/"
+		says 0
+		[ "$(cat there/new "there/$name")" = "$(printf 'precious\nmine')" ]
+		apart ringup cp file "node01:$PWD/there/$name"
+		cmp file "there/$name"
+		apart ringup cp -r "$name.d" "node01:$PWD/there"
+		says 0
+		diff -r "$name.d" "there/$name.d"
+		[ "$(cat there/new)" = precious ]
+		apart ringup cp "node01:$PWD/there/$name.d/in" "back$name"
+		cmp "$name" "back$name"
+	done
+}
+
 @test "folders: what goes wrong" {
 	hosts_by auto
 	mkdir tree
