@@ -61,6 +61,14 @@ both() {
 	both -- 4 'node02 (127.0.0.2 port' 'onnection refused' '1 of 2 hosts failed; the others are fine'
 }
 
+@test "one cause of many hosts is said once, with their names folded" {
+	printf 'ssh: {key: ed25519, known_hosts: known}\ncontainer: {engine: none}\nhosts:\n' >cluster.yaml
+	for n in $(seq -w 30); do printf '  - {name: node%s, address: 127.0.0.2, port: 1}\n' "$n" >>cluster.yaml; done
+	apart ringup exec -l -- true
+	says 1 'node[01-30]: connection refused'
+	[ "$(wc -l <../err)" = 1 ]
+}
+
 # A socket whose queue is full drops what comes, as a firewall does (listen(2)).
 @test "a network that swallows everything" {
 	python3 -c "
