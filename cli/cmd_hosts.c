@@ -28,7 +28,8 @@ static const char *hosts_state(const struct trust_key *key, bool has_list)
 	static const char *const names[] = {[TRUST_KNOWN] = "known",
 					    [TRUST_NEW] = "new",
 					    [TRUST_CHANGED] = "CHANGED",
-					    [TRUST_REVOKED] = "REVOKED"};
+					    [TRUST_REVOKED] = "REVOKED",
+					    [TRUST_CERTIFIED] = "certified"};
 
 	return key->state == TRUST_NEW && has_list && !key->listed ? "not in the list"
 								   : names[key->state];
@@ -213,7 +214,8 @@ const struct command command_hosts = {
 		"those of the list: what ssh-keygen -lf printed on the hosts can be given as it is. A key that\n"
 		"differs from known_hosts is never replaced. Where a host's address is a name, fingerprints that DNS\n"
 		"has for it (SSHFP) are shown, too: they count where the resolver has checked their signatures and\n"
-		"resolv.conf has 'options trust-ad', and a key that differs is not added.\n",
+		"resolv.conf has 'options trust-ad', and a key that differs is not added. A host with a certificate\n"
+		"of an authority in known_hosts (@cert-authority) needs no line of its own.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

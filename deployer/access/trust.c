@@ -5,6 +5,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "deployer/address.h"
+#include "deployer/ssh/keys/host_certificate.h"
 #include "deployer/ssh/keys/known_hosts.h"
 
 #include <fcntl.h>
@@ -64,6 +65,19 @@ static void trust_compare(struct member *m, const struct known_hosts *known, str
 	key->where = where ? arena_printf(&m->arena, "%s:%d", where->path, where->line) : "";
 }
 
+/* With a certificate for one of the keys no other one is needed. */
+static void trust_certify(struct member *m, struct trust_host *host)
+{
+	const char *certified = host_certificate_key(&m->target, &m->arena);
+	bool found = false;
+
+	for (size_t i = 0; i < host->count; i++)
+		found |= strcmp(host->keys[i].key.fingerprint, certified) == 0;
+	for (size_t i = 0; i < host->count && found; i++)
+		if (host->keys[i].state == TRUST_NEW)
+			host->keys[i].state = TRUST_CERTIFIED;
+}
+
 static int trust_fetch(struct member *m, void *arg, struct error *err)
 {
 	struct look *look = arg;
@@ -80,6 +94,8 @@ static int trust_fetch(struct member *m, void *arg, struct error *err)
 		host->keys[i].listed = trust_is_listed(look->listed, keys[i].fingerprint);
 		trust_compare(m, &known, &host->keys[i]);
 	}
+	if (known.has_authority)
+		trust_certify(m, host);
 	return 0;
 }
 

@@ -18,6 +18,7 @@ enum trust_state {
 	TRUST_NEW,     /* known_hosts has no key of this kind for the host */
 	TRUST_CHANGED, /* it has another one */
 	TRUST_REVOKED,
+	TRUST_CERTIFIED, /* an authority of known_hosts vouches for it, or for another key of the host */
 };
 
 struct trust_key {

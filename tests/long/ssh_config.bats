@@ -133,3 +133,41 @@ hosts() {
 	apart ringup exec -l -- true
 	says 1 'user first can log in, and runs no commands there' 'not available' '/etc/passwd'
 }
+
+@test "a host with a certificate of @cert-authority needs no line of its own, also for a password" {
+	: >sudo.rules
+	AUTHORIZED=.ssh/authorized_keys start_users first:/bin/sh
+	ssh-keygen -q -t ed25519 -N '' -f ca
+	ssh-keygen -q -t ed25519 -N '' -f other_ca
+	cp host_key.pub certified.pub
+	ssh-keygen -q -s ca -I one -h -n '127.0.0.1,127.0.0.9' certified.pub
+	kill "$(cat sshd1.pid)" "$(cat sshd9.pid)"
+	start_sshd 1 -o "HostCertificate=$PWD/certified-cert.pub"
+	cluster "key: ed25519, known_hosts: known" "${THREE[0]}"
+	echo "@cert-authority *.1,[127.0.0.*]:$PORT $(cut -d' ' -f1,2 ca.pub)" >known
+	cp known before
+	apart ringup exec -l -- true
+	says 0
+	apart ringup --json hosts trust </dev/null
+	says 0
+	json '[k["state"] for k in d["keys"]] == ["certified"] and d["added"] == 0'
+	cmp known before
+	# one of another authority, and a host that shows none, are strangers
+	echo "@cert-authority [127.0.0.*]:$PORT $(cut -d' ' -f1,2 other_ca.pub)" >known
+	apart ringup hosts trust </dev/null
+	[ "$status" != 0 ]
+	grep -q ' new ' ../out
+	cp before known
+	cluster "key: ed25519, known_hosts: known" "${THREE[1]}"
+	apart ringup hosts trust </dev/null
+	[ "$status" != 0 ]
+	grep -q ' new ' ../out
+	# a password goes to the certified host
+	AUTHORIZED=.ssh/authorized_keys SSHD_MORE="-o HostCertificate=$PWD/certified-cert.pub" start_users first:/bin/sh
+	cp before known
+	cluster "key: ed25519, known_hosts: known" "address: 127.0.0.9, name: one, port: $PORT, user: first"
+	apart sh -c 'echo secret | ringup keys install --password-stdin'
+	says 0
+	cp known after
+	cmp before after
+}

@@ -70,7 +70,7 @@ three() {
 }
 
 # start_users USER:SHELL...: an sshd on 127.0.0.9 with these users, each with the password `secret`; sudo.rules are the sudoers.
-# $AUTHORIZED is sshd's AuthorizedKeysFile.
+# $AUTHORIZED is sshd's AuthorizedKeysFile, $SSHD_MORE are more options of it.
 start_users() {
 	local user id=4700 hash folder=$PWD/users
 	mkdir -p "$folder"
@@ -92,7 +92,8 @@ start_users() {
 		mount --bind "$1/$file" "/etc/$file" || exit
 	done
 	exec /usr/sbin/sshd -f /dev/null -h "$2/host_key" -E "$2/sshd9.log" -o "PidFile=$2/sshd9.pid" -o ListenAddress=127.0.0.9 \
-		-o "Port=$3" -o "AuthorizedKeysFile=$4" -o StrictModes=no -o UsePAM=no' sh "$folder" "$PWD" "$PORT" "${AUTHORIZED:-$PWD/authorized}" 3>&- 4>&-
+		-o "Port=$3" -o "AuthorizedKeysFile=$4" -o StrictModes=no -o UsePAM=no $5' sh "$folder" "$PWD" "$PORT" "${AUTHORIZED:-$PWD/authorized}" \
+		"${SSHD_MORE:-}" 3>&- 4>&-
 	wait_for_port 127.0.0.9
 	trust 127.0.0.9
 }
