@@ -2,7 +2,9 @@
 #include "deployer/container/gpus.h"
 
 #include "core/log.h"
+#include "core/progress.h"
 #include "core/str.h"
+#include "deployer/container/replace.h"
 #include "deployer/engine/engine.h"
 #include "deployer/bringup/operate.h"
 #include "plan/links.h"
@@ -118,20 +120,45 @@ static size_t gpus_nodes_wanted(struct member *m)
 	return gpu_wish_count(&wish, &m->facts);
 }
 
-static int gpus_look_inside(struct member *m, void *arg, struct error *err)
+static int gpus_seen(struct member *m, size_t *seen, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
-	size_t wanted = gpus_nodes_wanted(m), seen;
 
-	(void)arg;
-	if (!wanted)
-		return 0;
 	if (member_exec(m,
 			WORDS("sh", "-c",
 			      "[ -e /dev/dxg ] && echo 1000 || ls /dev | grep -c '^nvidia[0-9]'"),
 			GPUS_LOOK_TIMEOUT_S, &result, err) < 0)
 		return -1;
-	seen = strtoul(result.out.text ? result.out.text : "", NULL, 10);
+	*seen = strtoul(result.out.text ? result.out.text : "", NULL, 10);
+	return 0;
+}
+
+/* A container that this command did not make began before its GPUs were there: it is started again, once. */
+static int gpus_restart(struct member *m, size_t wanted, size_t *seen, struct error *err)
+{
+	const char *doing =
+		arena_printf(&m->arena, "starts the container again: it sees %zu of its %zu GPUs",
+			     *seen, wanted);
+	struct progress_step *step = progress_begin(m->host->name, doing);
+	int rc = member_restart(m, err);
+
+	if (rc == 0)
+		rc = gpus_seen(m, seen, err);
+	progress_end(step, rc == 0 && *seen >= wanted,
+		     rc == 0 ? "it sees %zu of its %zu GPUs" : "failed", *seen, wanted);
+	return rc;
+}
+
+static int gpus_look_inside(struct member *m, void *arg, struct error *err)
+{
+	size_t wanted = gpus_nodes_wanted(m), seen;
+
+	(void)arg;
+	if (!wanted)
+		return 0;
+	if (gpus_seen(m, &seen, err) < 0 ||
+	    (seen < wanted && !m->changed && gpus_restart(m, wanted, &seen, err) < 0))
+		return -1;
 	if (seen >= wanted)
 		return 0;
 	return error_set(

@@ -180,6 +180,14 @@ holders() {
 	fails 4 -f gpus.yaml up
 	says "node02: its container sees 0 of the 1 GPUs that it was to get; 'ringup restart node02'" "1 of 2 hosts failed"
 	mv hook $hook
+	# the same container, whose GPU came back since it began
+	before=$(inspect node02 .Id)
+	ringup -f gpus.yaml up >out 2>&1 3>&- 4>&-
+	grep -E 'node02 +starts the container again: it sees 0 of its 1 GPUs' out || { cat out; return 1; }
+	grep -F '2 of 2 hosts up, 1 changed' out
+	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 1 ]
+	[ "$(inspect node02 .Id)" = "$before" ]
+	rm out
 	ringup -q -f own.yaml up 3>&- 4>&-
 	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 2 ]
 }
