@@ -354,11 +354,16 @@ static int standin_put(const struct call *call, void *state, void *stream, int t
 	bool aligned = (uintptr_t)call->send % 16 == 0 && (uintptr_t)call->recv % 16 == 0;
 	int rc = standin_enter(state, type, call->op, stream);
 	struct call *copy = rc == 0 ? malloc(sizeof(*copy)) : NULL;
+	char place[40];
 
 	if (rc != 0)
 		return rc < 0 ? 0 : rc;
 	if (!aligned)
 		standin_log("unaligned");
+	if (standin_number("STANDIN_PLACES", 0)) {
+		snprintf(place, sizeof(place), "at %p", call->send);
+		standin_log(place);
+	}
 	*copy = *call;
 	copy->comm = state;
 	copy->type = (enum dtype)type_of(type);

@@ -24,6 +24,7 @@
  *   STANDIN_ASYNC=N        ncclCommGetAsyncError() answers N after the first collective
  *   STANDIN_STOPPED=1      it does so only once a rank's process is stopped
  *   STANDIN_PROGRESS=1     collectives answer "in progress", and are so for three questions
+ *   STANDIN_PLACES=1       the log has the address that each collective sends from
  *   STANDIN_LATE=N         streams are queues, as on a GPU: a collective starts N microseconds late
  *   STANDIN_LATE_EVERY=N   only every Nth one does (1)
  *   STANDIN_ABORT=N        ncclCommAbort() takes N seconds

@@ -6,7 +6,7 @@
 source "$BATS_TEST_DIRNAME/../cli/namespaces.bash"
 
 worker_setup() {
-	ALLREDUCE="${BUILD:-build}/allreduce"
+	ALLREDUCE=$(realpath "${BUILD:-build}/allreduce")
 	unset RINGUP_SECRET
 	export RINGUP_TEST_ROOT=/nonexistent # no warnings of this machine's own
 }

@@ -267,6 +267,24 @@ setup() {
 	[ "$status" -eq 0 ]
 }
 
+@test "each iteration uses another part of the buffers, as far as they are larger" {
+	STANDIN_PLACES=1 standin "$ALLREDUCE" --backend nccl --procs 2 -b 1K -e 8K -f 8 -n 16 -w 0 --quiet
+	[ "$status" -eq 0 ]
+	python3 - "$BATS_TEST_TMPDIR/log" <<-'END'
+		import collections, sys
+		places = collections.defaultdict(collections.Counter)
+		for line in open(sys.argv[1]):
+		    pid, word, *rest = line.split()
+		    if word == "at":
+		        places[pid][int(rest[0], 16)] += 1
+		for counts in places.values():
+		    base = min(counts)
+		    # of 1 KiB, eight parts of two buffers; 8 KiB fill them
+		    assert sorted({(at - base) // 1024 for at in counts if at - base < 8192}) == list(range(8)), counts
+		    assert len(counts) == 16 and all(n >= 4 for n in counts.values()), counts
+	END
+}
+
 @test "a rank that stops putting work into its GPU is named, though the others wait in theirs" {
 	STANDIN_LATE=0 standin "$ALLREDUCE" --backend nccl --procs 3 -n 4 -b 8 -e 8 --timeout 1 --quiet --fault-inject drop:1@run
 	[ "$status" -eq 4 ]

@@ -9,6 +9,14 @@
 #define SLOW_USEC 2000
 #define MARKED_BYTES (16U << 20) /* beside larger sizes the marks, of 1 to 2 us each, are nothing */
 
+/* Of the larger buffer; all ranks come to the same. */
+static uint64_t timing_bytes(const struct run *run)
+{
+	size_t most = run->extent.send > run->extent.recv ? run->extent.send : run->extent.recv;
+
+	return (uint64_t)most * dtype_bytes(run->call.type);
+}
+
 int timing_collective(const struct run *run, int64_t now_usec, struct failure *err)
 {
 	const struct bench *bench = run->bench;
@@ -35,8 +43,27 @@ static void timing_inject(const struct run *run, uint32_t iteration)
 		fault_strike(fault, PHASE_RUN, rank);
 }
 
+/*
+ * The run's collective on another part of the buffers for each number, as far as they are larger than the size: what lies in
+ * a GPU's cache from the last time does not count (nccl-tests, startColl() in common.cu).
+ */
+static struct collective timing_place(const struct run *run, uint64_t number)
+{
+	const struct bench *bench = run->bench;
+	struct collective call = run->call;
+	uint64_t bytes = timing_bytes(run),
+		 places = bytes ? bench->group->workload.last_bytes / bytes : 0;
+
+	if (!bench->backend->begin || places < 2)
+		return call;
+	call.src = (const char *)call.src + bytes * (number % places);
+	call.dst = (char *)call.dst + bytes * (number % places);
+	return call;
+}
+
 /* The collectives of one iteration. */
-static int timing_iteration(const struct run *run, int64_t now_usec, struct failure *err)
+static int timing_iteration(const struct run *run, uint32_t iteration, int64_t now_usec,
+			    struct failure *err)
 {
 	const struct bench *bench = run->bench;
 	uint32_t count = bench->group->workload.aggregate;
@@ -45,9 +72,10 @@ static int timing_iteration(const struct run *run, int64_t now_usec, struct fail
 	if (batch && bench->backend->batch(bench->state, true, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < count; i++) {
-		if (i > 0)
-			now_usec = clock_usec();
-		if (timing_collective(run, now_usec, err) < 0)
+		struct collective call = timing_place(run, (uint64_t)iteration * count + i);
+
+		control_begin(bench->group->control, i > 0 ? clock_usec() : now_usec);
+		if (bench->backend->collective(bench->state, &call, err) < 0)
 			return -1;
 	}
 	return batch ? bench->backend->batch(bench->state, false, err) : 0;
@@ -67,7 +95,7 @@ static int timing_iterate(const struct run *run, struct failure *err)
 {
 	for (uint32_t i = 0; i < run->bench->group->workload.iterations; i++) {
 		timing_inject(run, i);
-		if (timing_iteration(run, clock_usec(), err) < 0)
+		if (timing_iteration(run, i, clock_usec(), err) < 0)
 			return -1;
 	}
 	return 0;
@@ -137,7 +165,7 @@ static int queue_up(const struct run *run, uint32_t count, bool timed, struct fa
 	for (uint32_t i = 0; i < count; i++) {
 		if (timed)
 			timing_inject(run, i);
-		if (timing_iteration(run, clock_usec(), err) < 0 ||
+		if (timing_iteration(run, i, clock_usec(), err) < 0 ||
 		    bench->backend->mark(bench->state, err) < 0)
 			return -1;
 	}
@@ -156,7 +184,7 @@ static int time_blocking(const struct run *run, float *times, double *usec, stru
 
 		timing_inject(run, i);
 		if (bench->backend->begin(bench->state, 1, err) < 0 ||
-		    timing_iteration(run, clock_usec(), err) < 0 ||
+		    timing_iteration(run, i, clock_usec(), err) < 0 ||
 		    bench->backend->mark(bench->state, err) < 0 ||
 		    bench->backend->finish(bench->state, NULL, &ignored, err) < 0 ||
 		    timing_meet(run, err) < 0)
@@ -168,14 +196,6 @@ static int time_blocking(const struct run *run, float *times, double *usec, stru
 	timing_note_host(run, start, iterations); /* it waits for each of them */
 	*usec = (double)(before - start) / 1000;
 	return 0;
-}
-
-/* Of the larger buffer; all ranks come to the same. */
-static uint64_t timing_bytes(const struct run *run)
-{
-	size_t most = run->extent.send > run->extent.recv ? run->extent.send : run->extent.recv;
-
-	return (uint64_t)most * dtype_bytes(run->call.type);
 }
 
 /* Ranks leave a collective closer together than any barrier. */
@@ -257,7 +277,7 @@ static int time_iterations(const struct run *run, struct failure *err)
 
 	for (uint32_t i = 0; i < workload->iterations; i++) {
 		timing_inject(run, i);
-		if (timing_iteration(run, before / 1000, err) < 0 || timing_meet(run, err) < 0)
+		if (timing_iteration(run, i, before / 1000, err) < 0 || timing_meet(run, err) < 0)
 			return -1;
 		after = clock_nsec();
 		times[i] = (float)(after - before) / 1000 / (float)workload->aggregate;
