@@ -50,6 +50,26 @@ hosts_by() {
 	done
 }
 
+@test "a file that is replaced keeps its mode and owner, and a link stays a link" {
+	for transport in libssh2 openssh; do
+		hosts_by $transport
+		rm -rf there/*
+		echo old >there/secret
+		chmod 600 there/secret
+		chown 4711:4712 there/secret
+		ln -s secret there/link
+		apart ringup cp file "node01:$PWD/there/secret"
+		says 0
+		cmp file there/secret
+		[ "$(stat -c '%a %u %g' there/secret)" = '600 4711 4712' ]
+		echo new >other
+		apart ringup cp other "node01:$PWD/there/link"
+		says 0
+		[ -L there/link ] && [ "$(cat there/secret)" = new ]
+		[ "$(stat -c '%a %u' there/secret)" = '600 4711' ]
+	done
+}
+
 @test "hosts that share a folder: the file is whole, and what another has moved away is no success" {
 	for transport in libssh2 openssh; do
 		hosts_by $transport
