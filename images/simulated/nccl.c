@@ -25,6 +25,8 @@ struct meeting { /* the mapped file */
 	atomic_int pids[RANKS_MAX];
 	atomic_int sent[RANKS_MAX][RANKS_MAX], taken[RANKS_MAX][RANKS_MAX];
 	size_t offset[RANKS_MAX][RANKS_MAX]; /* of what is sent, in the sender's slot */
+	unsigned char scalars[RANKS_MAX][DTYPE_COUNT]
+			     [ELEMENT_BYTES_MAX]; /* of ncclRedOpCreatePreMulSum() */
 	_Alignas(64) unsigned char slots[RANKS_MAX][MOVES_BYTES]; /* a hole where nobody writes */
 };
 
@@ -71,6 +73,8 @@ int ncclGroupEnd(void);
 int ncclSend(const void *send, size_t count, int type, int peer, void *comm, void *stream);
 int ncclRecv(void *recv, size_t count, int type, int peer, void *comm, void *stream);
 #ifndef STANDIN_OLD
+int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, void *comm);
+int ncclRedOpDestroy(int op, void *comm);
 int ncclMemAlloc(void **memory, size_t bytes);
 int ncclMemFree(void *memory);
 int ncclCommRegister(void *comm, void *memory, size_t bytes, void **handle);
@@ -278,10 +282,44 @@ static void standin_spoil(unsigned char *out, size_t bytes, size_t element_bytes
 }
 
 /* Combines @count elements at @at of everybody's slot; @is_last: they are the call's last ones. */
+/* Each element times one of them. */
+static void standin_multiply(unsigned char *data, const unsigned char *scalar, size_t count,
+			     enum dtype type)
+{
+	size_t bytes = dtype_bytes(type);
+
+	for (size_t i = 0; i < count; i++)
+		dtype_reducer(type, OP_PROD)(data + i * bytes, data + i * bytes, scalar, 1);
+}
+
+#define OP_PREMULTIPLIED \
+	5 /* NCCL's own numbers end with 4, and each communicator has one more here */
+
+#ifndef STANDIN_OLD
+int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, void *state)
+{
+	struct comm *comm = state;
+
+	LOGGED;
+	if (type_of(type) < 0 || residence != 1)
+		return 4;
+	memcpy(comm->meeting->scalars[comm->rank][type_of(type)], scalar,
+	       dtype_bytes((enum dtype)type_of(type)));
+	*op = OP_PREMULTIPLIED;
+	return 0;
+}
+
+int ncclRedOpDestroy(int op, void *comm)
+{
+	LOGGED;
+	return comm && op == OP_PREMULTIPLIED ? 0 : 4;
+}
+#endif
+
 static void standin_combine(struct comm *comm, size_t at, void *out, size_t count, enum dtype type,
 			    int op, bool is_last)
 {
-	static const enum op nccl_ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM};
+	static const enum op nccl_ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_SUM, OP_SUM};
 	unsigned char *scaled = malloc(SLOT_BYTES);
 	size_t bytes = count * dtype_bytes(type);
 
@@ -289,6 +327,8 @@ static void standin_combine(struct comm *comm, size_t at, void *out, size_t coun
 		memcpy(scaled, comm->meeting->slots[rank] + at, bytes);
 		if (op == 4 && dtype_is_float(type))
 			dtype_scale(type, scaled, count, comm->ranks);
+		if (op == OP_PREMULTIPLIED)
+			standin_multiply(scaled, comm->meeting->scalars[rank][type], count, type);
 		if (rank == 0)
 			memcpy(out, scaled, bytes);
 		else if (rank > 1 || !standin_is_wrong("missing"))
@@ -308,7 +348,7 @@ static int standin_enter(struct comm *comm, int type, int op, void *stream)
 	say(true);
 	comm->collectives++;
 	comm->asked = 0;
-	if (type_of(type) < 0 || !stream || op > 4)
+	if (type_of(type) < 0 || !stream || op > OP_PREMULTIPLIED)
 		return 4;
 	return standin_number("STANDIN_ASYNC", 0) && !standin_number("STANDIN_STOPPED", 0) ? -1 : 0;
 }

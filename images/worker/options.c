@@ -169,7 +169,7 @@ static const struct row rows[] = {
 	 ROW_INTEGER, AT(workload.checks), .low = 0, .high = ITERATIONS_MAX},
 	{"datatype", 'd', "TYPE", "%s", "f32", ROW_NAME, AT(workload.type),
 	 .names = options_type, .number_of = options_parse_type},
-	{"op", 'o', "OP", "%s; mulsum of nccl-tests is not possible here: only NCCL has it, and no check covers it", "sum", ROW_NAME, AT(workload.op),
+	{"op", 'o', "OP", "%s; mulsum is for nccl: each rank's input counts once or twice", "sum", ROW_NAME, AT(workload.op),
 	 .names = options_op, .number_of = options_parse_op},
 	{"collective", 0, "NAME", "%s", "all_reduce", ROW_NAME, AT(workload.collective),
 	 .names = options_collective, .number_of = collective_parse},
@@ -435,6 +435,11 @@ static bool options_registers(const struct backend *backend)
 	return backend->registers;
 }
 
+static bool options_premultiplies(const struct backend *backend)
+{
+	return backend->premultiplies;
+}
+
 static int options_check_backend(const struct options *o, struct failure *err)
 {
 	const struct backend *backend = backend_find(o->backend);
@@ -446,6 +451,10 @@ static int options_check_backend(const struct options *o, struct failure *err)
 		snprintf(why, sizeof(why), "it has no graphs; %s has",
 			 options_who(options_has_graphs));
 		return options_bad(err, "--graph with --backend", o->backend, why);
+	}
+	if (o->workload.op == OP_MULSUM && !options_premultiplies(backend)) {
+		snprintf(why, sizeof(why), "it is for %s", options_who(options_premultiplies));
+		return options_bad(err, "-o mulsum with --backend", o->backend, why);
 	}
 	if (o->workload.registers && !options_registers(backend)) {
 		snprintf(why, sizeof(why), "it registers no buffers; %s does",

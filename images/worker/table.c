@@ -87,8 +87,9 @@ static void table_perf_header(const struct options *options, const struct group 
 		printf("# Blocking Enabled: wait for completion%s after each collective%s \n",
 		       w->blocking == BLOCKING_BARRIER ? " and barrier" : "",
 		       w->blocking == BLOCKING_BARRIER ? "" : " (no barrier)");
-	if (w->op == OP_COUNT && collective_reduces(table_kind(options)))
-		printf("# -o all: sum, prod, max, min and avg; there is no mulsum here\n");
+	if (w->op == OP_COUNT && collective_reduces(table_kind(options)) &&
+	    !backend_find(options->backend)->premultiplies)
+		printf("# -o all: sum, prod, max, min and avg; mulsum is for nccl\n");
 	printf("# allreduce %s, backend %s\n", ALLREDUCE_VERSION, output_backend(options));
 	table_library(options, group);
 	printf("#\n# Using devices\n");

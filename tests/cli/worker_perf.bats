@@ -89,7 +89,7 @@ rows() {
 	as all_reduce_perf "${QUICK[@]}" -d all -o all
 	[ "$(rows | awk '{print $3}' | uniq | xargs)" = "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 f8e4m3 f8e5m2" ]
 	[ "$(rows | awk 'NR <= 5 {print $4}' | xargs)" = "sum prod max min avg" ]
-	[[ "$output" == *"there is no mulsum here"* ]]
+	[[ "$output" == *"mulsum is for nccl"* ]]
 	as all_gather_perf "${QUICK[@]}" -d all -o all
 	[ "$(rows | awk '{print $4}' | uniq)" = none ]
 }
@@ -286,6 +286,25 @@ assert d["nccl_version"] == 21803 and d["errors"] == [] and not any(w.startswith
 	[[ "$output" == *"compute capability 9.0 and newer, and one has 8.0"* ]]
 	LD_LIBRARY_PATH=$STANDIN STANDIN_CAPABILITY=8 run "$PROGRAMS/all_gather_perf" -g 2 -b 1K -e 1K -n 1 -d f8e4m3
 	[ "$status" -eq 0 ]
+}
+
+@test "mulsum: each rank's input times its own number, verified, and one of all operations" {
+	local wrong
+	export LD_LIBRARY_PATH=$STANDIN STANDIN_NCCL=22403
+	for name in all_reduce reduce reduce_scatter; do
+		as "${name}_perf" -g 3 -b 8 -e 4K -f 512 -n 2 -d all -o mulsum
+		[ "$(rows | grep -c ' mulsum ')" = 24 ]
+		[[ "$output" == *"Out of bounds values : 0 OK"* ]]
+	done
+	as all_reduce_perf -g 2 -b 1K -e 1K -n 1 -o all -G 1
+	[ "$(rows | awk '{print $4}' | xargs)" = "sum prod max min avg mulsum" ]
+	for wrong in zero missing doubled last; do
+		STANDIN_WRONG=$wrong run "$PROGRAMS/all_reduce_perf" -g 3 -b 4K -e 4K -n 2 -o mulsum -d int8
+		[ "$status" -eq 2 ]
+	done
+	STANDIN_NCCL=21003 run "$PROGRAMS/all_reduce_perf" -g 2 -b 1K -e 1K -n 1 -o mulsum
+	[ "$status" -eq 5 ]
+	[[ "$output" == *"no sum of multiplied inputs (-o mulsum): 2.11 or newer"* ]]
 }
 
 @test "a signal ends all ranks, and nobody is to blame" {

@@ -126,6 +126,8 @@ struct backend {
 	/* Whether the type and the operation are possible, where all possible ones are asked for. NULL: all are. */
 	bool (*can)(const struct group *group, enum dtype type, enum op op);
 
+	bool premultiplies; /* has OP_MULSUM */
+
 	/* Is NCCL: can register its buffers (--register), use them from any element on (-u) and has policies (-x). */
 	bool registers;
 

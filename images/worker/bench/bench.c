@@ -341,6 +341,8 @@ static bool bench_is_wished(const struct run *run, enum dtype type, enum op op)
 		return false;
 	if (w->type != DTYPE_COUNT && (w->op != OP_COUNT || !reduces))
 		return true;
+	if (op == OP_MULSUM && !bench->backend->premultiplies)
+		return false;
 	return !bench->backend->can || bench->backend->can(bench->group, type, op);
 }
 
@@ -350,7 +352,7 @@ static int bench_run_all(struct run *run, struct report *report, struct failure 
 	static const enum dtype types[] = {DTYPE_I8,  DTYPE_U8,	  DTYPE_I32,	DTYPE_U32,
 					   DTYPE_I64, DTYPE_U64,  DTYPE_F16,	DTYPE_F32,
 					   DTYPE_F64, DTYPE_BF16, DTYPE_F8E4M3, DTYPE_F8E5M2};
-	static const enum op ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG};
+	static const enum op ops[] = {OP_SUM, OP_PROD, OP_MAX, OP_MIN, OP_AVG, OP_MULSUM};
 	struct control *control = run->bench->group->control;
 
 	for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)

@@ -176,9 +176,9 @@ TYPE(i8, int8_t, uint32_t, int8_t, SAME, SAME)
 TYPE(u32, uint32_t, uint32_t, uint32_t, SAME, SAME)
 TYPE(u64, uint64_t, uint64_t, uint64_t, SAME, SAME)
 
-#define REDUCERS(tag)                                                  \
-	{                                                              \
-		tag##_sum, tag##_prod, tag##_min, tag##_max, tag##_sum \
+#define REDUCERS(tag)                                                             \
+	{                                                                         \
+		tag##_sum, tag##_prod, tag##_min, tag##_max, tag##_sum, tag##_sum \
 	}
 
 static const struct {
@@ -203,7 +203,8 @@ static const struct {
 };
 
 static const char *const ops[OP_COUNT] = {
-	[OP_SUM] = "sum", [OP_PROD] = "prod", [OP_MIN] = "min", [OP_MAX] = "max", [OP_AVG] = "avg"};
+	[OP_SUM] = "sum", [OP_PROD] = "prod", [OP_MIN] = "min",
+	[OP_MAX] = "max", [OP_AVG] = "avg",   [OP_MULSUM] = "mulsum"};
 
 int dtype_parse(const char *name)
 {

@@ -31,7 +31,16 @@ enum dtype {
 	DTYPE_U64,
 	DTYPE_COUNT
 };
-enum op { OP_SUM, OP_PROD, OP_MIN, OP_MAX, OP_AVG, OP_COUNT, OP_NONE = OP_COUNT };
+enum op {
+	OP_SUM,
+	OP_PROD,
+	OP_MIN,
+	OP_MAX,
+	OP_AVG,
+	OP_MULSUM, /* the sum of each rank's input times a number of its own: pattern_scalar() */
+	OP_COUNT,
+	OP_NONE = OP_COUNT
+};
 
 #define ELEMENT_BYTES_MAX 8
 
@@ -49,7 +58,7 @@ const char *op_name(enum op op);
  * otherwise. */
 typedef void reduce_fn(void *dst, const void *a, const void *b, size_t count);
 
-/* The reduction for @type and @op, never NULL; OP_AVG gives that of OP_SUM. */
+/* The reduction for @type and @op, never NULL; OP_AVG and OP_MULSUM give that of OP_SUM. */
 reduce_fn *dtype_reducer(enum dtype type, enum op op);
 
 /* data[i] = data[i] / divisor, the last step of OP_AVG. */

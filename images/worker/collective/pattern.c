@@ -98,10 +98,15 @@ static int64_t extreme_value(const struct pattern *p, uint64_t noise, int64_t pl
 	return least + (int64_t)(noise % (uint64_t)(most - least + 1));
 }
 
+int64_t pattern_scalar(int rank)
+{
+	return 1 + rank % 2;
+}
+
 static int64_t sum_value(const struct pattern *p, uint64_t noise, int64_t place)
 {
-	int64_t magnitude = sum_magnitude(p->type);
-	int64_t stride = stride_for(p->world, dtype_exact_max(p->type) / magnitude);
+	int64_t magnitude = sum_magnitude(p->type), most = p->op == OP_MULSUM ? 2 : 1;
+	int64_t stride = stride_for(p->world, dtype_exact_max(p->type) / magnitude / most);
 
 	if (place % stride != 0)
 		return 0;
@@ -130,6 +135,7 @@ static int64_t value_at(const struct pattern *p, int rank, size_t slot)
 	case OP_NONE:
 		return signed_value(p->type, noise, exact < 1000 ? exact : 1000);
 	case OP_SUM:
+	case OP_MULSUM:
 		break;
 	}
 	return sum_value(p, noise, place);
@@ -146,10 +152,19 @@ static int64_t combine(enum op op, int64_t a, int64_t b)
 		return a > b ? a : b;
 	case OP_SUM:
 	case OP_AVG:
+	case OP_MULSUM:
 	case OP_NONE:
 		break;
 	}
 	return a + b;
+}
+
+/* What the rank's value is in the reduction. */
+static int64_t term_at(const struct pattern *p, int rank, size_t slot)
+{
+	int64_t value = value_at(p, rank, slot);
+
+	return p->op == OP_MULSUM ? value * pattern_scalar(rank) : value;
 }
 
 void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t count)
@@ -178,10 +193,11 @@ static void pattern_expect(const struct pattern *p, const struct span *span, uns
 
 	for (size_t i = 0; i < count; i++) {
 		size_t slot = (span->first + i) % PATTERN_PERIOD;
-		int64_t all = value_at(p, span->source < 0 ? 0 : span->source, slot);
+		int64_t all =
+			span->source < 0 ? term_at(p, 0, slot) : value_at(p, span->source, slot);
 
 		for (int rank = 1; rank < p->world && span->source < 0; rank++)
-			all = combine(p->op, all, value_at(p, rank, slot));
+			all = combine(p->op, all, term_at(p, rank, slot));
 		dtype_store(p->type, table + i * element_bytes, all);
 	}
 	if (p->op == OP_AVG && span->source < 0)

@@ -75,6 +75,9 @@ struct comparer {
 /* For data in this process's memory. */
 extern const struct comparer pattern_on_host;
 
+/* What the rank's input counts in OP_MULSUM: 1 or 2, as in nccl-tests (verifiable.cu, ncclVerifiablePremulScalar()). */
+int64_t pattern_scalar(int rank);
+
 /* Fills @data (@count elements) with the input of @rank. */
 void pattern_fill(const struct pattern *pattern, int rank, void *data, size_t count);
 

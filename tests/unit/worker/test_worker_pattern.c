@@ -60,8 +60,12 @@ static void scale_inputs(const struct pattern *p)
 
 static void make_inputs(const struct pattern *p)
 {
-	for (int rank = 0; rank < p->world; rank++)
+	for (int rank = 0; rank < p->world; rank++) {
 		pattern_fill(p, rank, inputs[rank], COUNT);
+		if (p->op == OP_MULSUM && pattern_scalar(rank) == 2)
+			dtype_reducer(p->type, OP_SUM)(inputs[rank], inputs[rank], inputs[rank],
+						       COUNT);
+	}
 	if (p->scaled)
 		scale_inputs(p);
 }

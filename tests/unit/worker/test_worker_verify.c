@@ -124,6 +124,8 @@ static void reduce(const struct pattern *p, int times, void *out, size_t count)
 	pattern_fill(p, 0, out, count);
 	for (int rank = 1; rank < p->world; rank++) {
 		pattern_fill(p, rank, input, count);
+		if (p->op == OP_MULSUM && pattern_scalar(rank) == 2)
+			dtype_reducer(p->type, OP_SUM)(input, input, input, count);
 		for (int i = 0; i < (rank == 1 ? times : 1); i++)
 			dtype_reducer(p->type, p->op)(out, out, input, count);
 	}

@@ -34,8 +34,10 @@ struct state {
 	void **events; /* [event_count], of which the first marks + 1 are in use */
 	uint32_t event_count, marks;
 	cuda_address send, recv;
-	void *graph;		   /* CUgraphExec of --graph, until it has run */
-	void *handles[2];	   /* of registered buffers */
+	void *graph;		 /* CUgraphExec of --graph, until it has run */
+	void *handles[2];	 /* of registered buffers */
+	int mulsum[DTYPE_COUNT]; /* OP_MULSUM of each type, where it is made */
+	bool has_mulsum[DTYPE_COUNT];
 	enum collective_kind kind; /* of the last collective */
 	struct verifier verifier;
 	bool verifies;	    /* the verifier is there */
@@ -301,6 +303,9 @@ static void nccl_close(void *state)
 			nccl.ncclCommDeregister(s->comm, s->handles[i]);
 	if (s->graph && !failed)
 		cuda.cuGraphExecDestroy(s->graph);
+	for (int type = 0; type < DTYPE_COUNT && !failed; type++)
+		if (s->has_mulsum[type])
+			nccl.ncclRedOpDestroy(s->mulsum[type], s->comm);
 	if (s->comm && !failed && finalize(s))
 		nccl.ncclCommDestroy(s->comm);
 	else if (s->comm)
@@ -402,6 +407,19 @@ static void nccl_buffers(void *state, void **send, void **recv)
 	*recv = (void *)(uintptr_t)s->recv;
 }
 
+/* Before the first collective that needs it, which no graph records. */
+static int make_mulsum(struct state *s, enum dtype type, struct failure *err)
+{
+	if (s->has_mulsum[type])
+		return 0;
+	if (nccl_wait(s, "ncclRedOpCreatePreMulSum",
+		      nccl_make_mulsum(&nccl, type, s->group->rank, s->comm, &s->mulsum[type]),
+		      err) < 0)
+		return -1;
+	s->has_mulsum[type] = true;
+	return 0;
+}
+
 static int nccl_run(void *state, const struct collective *call, struct failure *err)
 {
 	struct state *s = state;
@@ -409,11 +427,15 @@ static int nccl_run(void *state, const struct collective *call, struct failure *
 
 	if (call->count == 0)
 		return 0;
+	if (collective_reduces(call->kind) && call->op == OP_MULSUM &&
+	    make_mulsum(s, call->type, err) < 0)
+		return -1;
 	s->queued = true;
 	s->kind = call->kind;
-	return nccl_wait(
-		s, nccl_call(call->kind),
-		nccl_collective(&nccl, call, group->rank, group->world, s->comm, s->stream), err);
+	return nccl_wait(s, nccl_call(call->kind),
+			 nccl_collective(&nccl, call, s->mulsum[call->type], group->rank,
+					 group->world, s->comm, s->stream),
+			 err);
 }
 
 static int nccl_exchange(void *state, int peer, size_t bytes, uint32_t number, struct failure *err)
@@ -646,6 +668,7 @@ const struct backend backend_nccl = {
 	.batch = nccl_batch,
 	.can = nccl_has,
 	.registers = true,
+	.premultiplies = true,
 	.scales_first = true,
 	.close = nccl_close,
 };

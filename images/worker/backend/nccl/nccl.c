@@ -48,6 +48,8 @@ static const struct {
 	SYMBOL(ncclMemFree, true),
 	SYMBOL(ncclCommRegister, true),
 	SYMBOL(ncclCommDeregister, true),
+	SYMBOL(ncclRedOpCreatePreMulSum, true),
+	SYMBOL(ncclRedOpDestroy, true),
 	SYMBOL(ncclCommWindowRegister, true),
 	SYMBOL(ncclCommWindowDeregister, true),
 #undef SYMBOL
@@ -261,6 +263,7 @@ void nccl_version_text(int version, char text[16])
 #define GRAPH_VERSION 20900 /* NCCL_VERSION(2, 9, 0) */
 #define POLICY_VERSION 22700
 #define AVG_VERSION 21000
+#define MULSUM_VERSION 21100
 #define FP8_VERSION 22403 /* 2.24.3 */
 #define FP8_CAPABILITY 90
 
@@ -272,6 +275,7 @@ static const int types[DTYPE_COUNT] = {
 };
 static const int ops[OP_COUNT] = {
 	[OP_SUM] = 0, [OP_PROD] = 1, [OP_MAX] = 2, [OP_MIN] = 3, [OP_AVG] = 4};
+#define SCALAR_ON_HOST 1 /* ncclScalarHostImmediate */
 
 static bool uses_send(enum collective_kind kind)
 {
@@ -314,6 +318,10 @@ int nccl_can(const struct nccl *nccl, const struct workload *w, const struct gro
 		return too_old(nccl, "bfloat16", "-d bf16", "2.10", err);
 	if (averages && nccl->version < AVG_VERSION)
 		return too_old(nccl, "average", "-o avg", "2.10", err);
+	if (collective_reduces(kind) && w->op == OP_MULSUM &&
+	    (nccl->version < MULSUM_VERSION || !nccl->ncclRedOpCreatePreMulSum ||
+	     !nccl->ncclRedOpDestroy))
+		return too_old(nccl, "sum of multiplied inputs", "-o mulsum", "2.11", err);
 	if (w->graph && nccl->version < GRAPH_VERSION)
 		return too_old(nccl, "support of CUDA graphs", "--graph", "2.9", err);
 	if (w->cta_policy && nccl->version < POLICY_VERSION)
@@ -437,10 +445,18 @@ static int nccl_in_parts(const struct nccl *nccl, const struct collective *call,
 	return p.rc;
 }
 
-int nccl_collective(const struct nccl *nccl, const struct collective *call, int rank, int world,
-		    void *comm, void *stream)
+int nccl_make_mulsum(const struct nccl *nccl, enum dtype type, int rank, void *comm, int *mulsum)
 {
-	int type = types[call->type], op = ops[call->op];
+	unsigned char scalar[ELEMENT_BYTES_MAX];
+
+	dtype_store(type, scalar, pattern_scalar(rank));
+	return nccl->ncclRedOpCreatePreMulSum(mulsum, scalar, types[type], SCALAR_ON_HOST, comm);
+}
+
+int nccl_collective(const struct nccl *nccl, const struct collective *call, int mulsum, int rank,
+		    int world, void *comm, void *stream)
+{
+	int type = types[call->type], op = call->op == OP_MULSUM ? mulsum : ops[call->op];
 
 	switch (call->kind) {
 	case REDUCE_SCATTER:

@@ -63,6 +63,8 @@ struct nccl {
 	int (*ncclMemFree)(void *memory);
 	int (*ncclCommRegister)(void *comm, void *memory, size_t bytes, void **handle);
 	int (*ncclCommDeregister)(void *comm, void *handle);
+	int (*ncclRedOpCreatePreMulSum)(int *op, void *scalar, int type, int residence, void *comm);
+	int (*ncclRedOpDestroy)(int op, void *comm);
 	int (*ncclCommWindowRegister)(void *comm, void *memory, size_t bytes, void **window,
 				      int flags); /* 2.27 */
 	int (*ncclCommWindowDeregister)(void *comm, void *window);
@@ -79,8 +81,12 @@ int nccl_open(struct nccl *nccl, struct failure *err);
 
 /* Puts a collective among @world ranks, of which this is @rank, into @stream. Returns an
  * ncclResult_t, also NCCL_IN_PROGRESS. */
-int nccl_collective(const struct nccl *nccl, const struct collective *call, int rank, int world,
-		    void *comm, void *stream);
+/* Makes the operation OP_MULSUM of a type with the rank's own number. Returns NCCL's result. */
+int nccl_make_mulsum(const struct nccl *nccl, enum dtype type, int rank, void *comm, int *mulsum);
+
+/* @mulsum is what nccl_make_mulsum() made for the call's type; of no account with other operations. */
+int nccl_collective(const struct nccl *nccl, const struct collective *call, int mulsum, int rank,
+		    int world, void *comm, void *stream);
 
 /* Sends @bytes to rank @to while it receives as many from rank @from. */
 int nccl_shift(const struct nccl *nccl, int to, const void *out, int from, void *in, size_t bytes,
