@@ -28,7 +28,7 @@ die() {
 # What compiles a framework has more time, and less company.
 lanes=$((3 * $(nproc) + 1))
 if [[ " $* " == *" long "* ]]; then
-	lanes=$((2 * $(nproc) + 1))
+	lanes=$((3 * $(nproc)))
 	export TEST_TIMEOUT="${TEST_TIMEOUT:-2400}"
 fi
 
