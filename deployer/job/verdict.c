@@ -12,6 +12,7 @@
 /* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
 #define ECHO_USEC 800000
 #define TAIL_LINES 8
+#define MPICH_KILLS "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES" /* mpiexec.hydra */
 #define KERNEL_LOG_MORE_S 2 /* the hosts' clocks and the log's own seconds */
 
 void job_verdict_begin(struct job_verdict *verdict, struct job_result *result, const char *folder,
@@ -31,6 +32,8 @@ void job_verdict_begin(struct job_verdict *verdict, struct job_result *result, c
 
 void job_verdict_feed(struct job_verdict *verdict, const char *host, int rank, const char *text)
 {
+	if (rank < 0 && strstr(text, MPICH_KILLS))
+		verdict->kills_all = true;
 	if (verdict->diagnosing)
 		diagnosing_feed(verdict->diagnosing, host, rank, text, strlen(text));
 	collectives_feed(verdict->collectives, host, rank, text);
@@ -65,6 +68,13 @@ bool job_verdict_fail_rank(struct job_verdict *verdict, int status, int rank, co
 
 	if (verdict->diagnosing)
 		diagnosing_status(verdict->diagnosing, host, rank, status);
+	if (verdict->is_killed && !verdict->own.status && !is_echo && status < 128)
+		verdict->own = (struct job_result){
+			.status = status,
+			.rank = rank,
+			.host = host,
+			.reason = arena_printf(arena, "rank %d on %s ended with status %d", rank,
+					       host, status)};
 	/* SIGTERM is how a launcher ends the others */
 	if (verdict->result->status && (is_echo || status == 128 + SIGTERM))
 		return false;
@@ -93,16 +103,19 @@ void job_verdict_close(struct job_verdict *verdict)
 }
 
 /*
- * MPICH's launcher kills every rank when one calls MPI_Abort, that one included, and any of them may be seen
- * first. A rank that was killed gives way to the one that asked for it.
+ * MPICH's launcher kills every rank when one ends badly or calls MPI_Abort, that one included, and any of them may
+ * be seen first. A rank that was killed gives way to the one that asked for it, or that ended with a status of its own.
  */
 static void verdict_blame_abort(struct job_verdict *verdict)
 {
 	struct job_result *result = verdict->result;
 	struct diagnosis said;
 
-	if (result->rank < 0 || result->status != 128 + SIGKILL ||
-	    !diagnosing_abort(verdict->diagnosing, &said))
+	if (result->rank < 0 || result->status != 128 + SIGKILL)
+		return;
+	if (verdict->kills_all && verdict->own.status)
+		*result = verdict->own;
+	if (verdict->own.status || !diagnosing_abort(verdict->diagnosing, &said))
 		return;
 	result->rank = said.rank;
 	result->host = said.host;

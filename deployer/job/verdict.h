@@ -37,7 +37,10 @@ struct job_verdict {
 	/* When a rank failed because another one had ended, or was killed; 0: the failure is real. */
 	uint64_t echo_usec;
 	bool is_ended_here; /* ringup ended the job: what the launcher says last is about that */
-	bool is_killed; /* only the output of a rank that asked for the job's end can be a better reason */
+	bool is_killed; /* only the output of a rank that asked for the job's end can be a better reason, or: */
+	bool kills_all; /* the launcher is MPICH's, which kills all ranks when one ends badly */
+	struct job_result
+		own; /* of the first rank that ended with a status of its own since; status 0: none has */
 };
 
 /* Begins with a job that is well. A table that cannot be read costs the diagnosis, not the job. */
