@@ -9,7 +9,8 @@
  *   what       what it does, without a full stop
  *   command    for a shell of the host, as root. $1 is the driver's version, $2 the registry; a comma is
  *              written as @{comma}
- *   reboot     yes: it counts from the next boot on. ringup boots no host
+ *   after      nothing, reboot: it counts from the next boot on, and ringup boots no host; or engine: it counts
+ *              from the next start of Docker Engine on (daemon_turn.h)
  *   source     a page that explains it
  * Conditions know the names of findings.h, and setup_driver, setup_registry_ca, setup_part (the row's own).
  */
@@ -19,10 +20,11 @@
 #include "core/json.h"
 #include "deployer/doctor/condition.h"
 #include "deployer/fleet.h"
+#include "deployer/setup/daemon_turn.h"
 
 struct setup_step {
 	const char *id, *part, *what, *command, *source;
-	bool reboot;
+	bool reboot, restarts_engine;
 	struct condition *condition;
 };
 
@@ -39,6 +41,8 @@ struct setup_wish {
 	const char *registry;	 /* address; "" none */
 	const char *registry_ca; /* PEM text; NULL: none */
 	const cJSON *daemon;	 /* settings for daemon.json; NULL: none */
+	bool has_settings;	 /* the engine is one with a daemon.json: it is looked at */
+	bool only_plan; /* nothing will be done: a host where we are not root is no error */
 };
 
 /* One host's part of the plan. */
@@ -46,6 +50,9 @@ struct setup_turn {
 	bool *needs;		  /* by step */
 	const char *daemon;	  /* the new daemon.json, or NULL */
 	struct words added, kept; /* its keys: daemon_json.h */
+	struct daemon_turn engine;
+	const char
+		*not_root; /* why nothing can be done there, as a sentence; "" where we are root */
 };
 
 /* Reads recipes/setup.csv. ERROR_USAGE with its line when a row is wrong. */
@@ -60,13 +67,17 @@ void setup_needs(const struct setup_steps *steps, const struct setup_wish *wish,
 		 const struct facts *facts, struct arena *arena, bool *needs);
 
 /*
- * The plan of every active member of a probed fleet, by member->index; reads their daemon.json, in one
- * round trip. A member whose file is broken fails. In the fleet's arena.
+ * The plan of every active member of a probed fleet, by member->index; looks at their Docker Engine and its
+ * daemon.json, in one round trip. A member whose file is broken fails, and so does one that needs something where
+ * we are not root. In the fleet's arena.
  */
 struct setup_turn *setup_plan(struct fleet *fleet, const struct setup_steps *steps,
 			      const struct setup_wish *wish);
 
-/* Does the plan, hosts side by side. The first step that fails ends its host's turn. */
+/*
+ * Does the plan, hosts side by side. The first step that fails ends its host's turn, but for the engine's: what
+ * was written counts.
+ */
 void setup_do(struct fleet *fleet, const struct setup_steps *steps, const struct setup_wish *wish,
 	      struct setup_turn *turns);
 
