@@ -142,6 +142,8 @@ const struct fact_row fact_rows[] = {
 	MORE(default_route, FACT_TEXT, FACT_SHARED, "interface of the default route"),
 	MORE(own_name, FACT_TEXT, FACT_OWN, "addresses that the host finds under its own name"),
 	MORE(nameservers, FACT_TEXT, FACT_SHARED, "name servers"),
+	MORE(names_silent_s, FACT_WHOLE, FACT_MOVES,
+	     "seconds after which the question for its own name was given up"),
 	MORE(ip_forward, FACT_WHOLE, FACT_SHARED, "net.ipv4.ip_forward"),
 	MORE(rp_filter, FACT_WHOLE, FACT_SHARED, "net.ipv4.conf.all.rp_filter"),
 	MORE(somaxconn, FACT_WHOLE, FACT_SHARED, "net.core.somaxconn"),
