@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/confirm.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
@@ -121,12 +122,31 @@ static int setup_wish_of(struct setup_case *c, const struct options *o, struct e
 
 /* ---- the plan ---- */
 
-/* Adds the active hosts that need the step. */
-static size_t setup_hosts_of(const struct setup_case *c, size_t step, struct words *hosts)
+/* The command of the step on a host; NULL where it does not need it. */
+static const char *setup_command_on(const struct setup_case *c, size_t step, size_t host)
 {
-	for (size_t i = 0; i < c->s.fleet.count; i++)
-		if (member_is_active(&c->s.fleet.members[i]) && c->turns[i].needs[step])
-			words_add(hosts, c->s.fleet.members[i].host->name);
+	if (!member_is_active(&c->s.fleet.members[host]) || !c->turns[host].needs[step])
+		return NULL;
+	return setup_shown(&c->steps.steps[step], c->turns[host].values, c->s.arena);
+}
+
+/*
+ * The hosts on which the step is the same command as on `first`, with it; none where it has been named with a host
+ * before.
+ */
+static size_t setup_hosts_of(const struct setup_case *c, size_t step, size_t first,
+			     struct words *hosts)
+{
+	const char *command = setup_command_on(c, step, first), *other;
+
+	for (size_t i = 0; command && i < c->s.fleet.count; i++) {
+		other = setup_command_on(c, step, i);
+		if (!other || strcmp(other, command) != 0)
+			continue;
+		if (i < first)
+			return 0;
+		words_add(hosts, c->s.fleet.members[i].host->name);
+	}
 	return hosts->count;
 }
 
@@ -189,28 +209,58 @@ static void setup_say_waits(const struct setup_case *c)
 	}
 }
 
-static size_t setup_print(const struct setup_case *c)
+/* Names the hosts for which there is no package of the driver that was asked for. */
+static void setup_say_no_driver(const struct setup_case *c)
 {
-	size_t count = setup_print_daemon(c);
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		const struct member *m = &c->s.fleet.members[i];
+		bool is_wanted = *c->wish.driver && !*m->facts.simulated &&
+				 strcmp(m->facts.driver, c->wish.driver) != 0 &&
+				 (*m->facts.gpus ||
+				  *facts_text(&m->facts, fact_row("pci_gpus"), c->s.arena));
 
-	for (size_t i = 0; i < c->steps.count; i++) {
-		const struct setup_step *step = &c->steps.steps[i];
+		for (size_t k = 0; k < c->steps.count && member_is_active(m); k++)
+			is_wanted &= !(c->turns[i].needs[k] && c->steps.steps[k].reboot);
+		if (is_wanted && member_is_active(m))
+			log_warn(
+				"%s: no package of driver %s is known for %s and its GPUs: install it by "
+				"hand",
+				m->host->name, c->wish.driver, m->facts.os);
+	}
+}
+
+static size_t setup_print_step(const struct setup_case *c, size_t at)
+{
+	const struct setup_step *step = &c->steps.steps[at];
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
 		struct words hosts = WORDS_INIT(c->s.arena);
 
-		if (!setup_hosts_of(c, i, &hosts))
+		if (!setup_hosts_of(c, at, i, &hosts))
 			continue;
 		count++;
 		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
 		    step->reboot ? "; counts after a REBOOT" : "");
-		say("    %s\n", step->command);
+		say("    %s\n", setup_command_on(c, at, i));
 	}
+	return count;
+}
+
+static size_t setup_print(const struct setup_case *c)
+{
+	size_t count = setup_print_daemon(c);
+
+	for (size_t i = 0; i < c->steps.count; i++)
+		count += setup_print_step(c, i);
 	setup_print_engine(c);
 	if (!count)
 		say("every host has all that it needs\n");
 	return count;
 }
 
-static cJSON *setup_step_json(const struct setup_step *step, const struct words *hosts)
+static cJSON *setup_step_json(const struct setup_step *step, const char *command,
+			      const struct words *hosts)
 {
 	cJSON *item = cJSON_CreateObject();
 
@@ -218,7 +268,7 @@ static cJSON *setup_step_json(const struct setup_step *step, const struct words 
 	cJSON_AddItemToObject(item, "hosts",
 			      cJSON_CreateStringArray(words_list(hosts), (int)hosts->count));
 	cJSON_AddStringToObject(item, "what", step->what);
-	cJSON_AddStringToObject(item, "command", step->command);
+	cJSON_AddStringToObject(item, "command", command);
 	cJSON_AddBoolToObject(item, "reboot", step->reboot);
 	cJSON_AddStringToObject(item, "source", step->source);
 	return item;
@@ -264,14 +314,17 @@ static size_t setup_print_json(const struct setup_case *c)
 
 	for (size_t i = 0; i < c->s.fleet.count; i++)
 		count += member_is_active(&c->s.fleet.members[i]) && c->turns[i].daemon;
-	for (size_t i = 0; i < c->steps.count; i++) {
-		struct words hosts = WORDS_INIT(c->s.arena);
+	for (size_t i = 0; i < c->steps.count; i++)
+		for (size_t k = 0; k < c->s.fleet.count; k++) {
+			struct words hosts = WORDS_INIT(c->s.arena);
 
-		if (!setup_hosts_of(c, i, &hosts))
-			continue;
-		count++;
-		cJSON_AddItemToArray(array, setup_step_json(&c->steps.steps[i], &hosts));
-	}
+			if (!setup_hosts_of(c, i, k, &hosts))
+				continue;
+			count++;
+			cJSON_AddItemToArray(array,
+					     setup_step_json(&c->steps.steps[i],
+							     setup_command_on(c, i, k), &hosts));
+		}
 	setup_add_daemon_json(c, json);
 	json_print(stdout, json);
 	return count;
@@ -303,6 +356,8 @@ static int setup_apply(struct setup_case *c, const struct options *o, struct err
 	size_t count = c->s.ctx->json ? setup_print_json(c) : setup_print(c);
 	bool is_engine = !setup_skips(o, "engine") && strcmp(c->wish.engine, "none") != 0;
 
+	if (!setup_skips(o, "driver"))
+		setup_say_no_driver(c);
 	if (o->dry_run)
 		return 0;
 	if (count) {
@@ -326,10 +381,11 @@ static int setup_work_on(struct setup_case *c, const struct options *o, struct e
 	/* the probe asks for the engine that is to be there */
 	if (o->engine)
 		c->s.cluster.container.engine = o->engine;
-	if (setup_load(c->s.arena, &c->steps, err) < 0 || stage_probe(&c->s, err) < 0 ||
-	    setup_wish_of(c, o, err) < 0)
+	if (setup_load(c->s.arena, &c->steps, err) < 0 || stage_catalog(&c->s, err) < 0 ||
+	    stage_probe(&c->s, err) < 0 || setup_wish_of(c, o, err) < 0)
 		return -1;
 	engine = engine_find(c->wish.engine);
+	c->wish.catalog = &c->s.catalog;
 	c->wish.only_plan = o->dry_run;
 	c->wish.has_settings = engine && engine->settings;
 	if (c->wish.has_settings && !setup_skips(o, "daemon"))

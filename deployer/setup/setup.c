@@ -2,10 +2,12 @@
 #include "deployer/setup/setup.h"
 
 #include "core/file.h"
+#include "core/quote.h"
 #include "core/str.h"
 #include "core/table.h"
 #include "deployer/remote.h"
 #include "deployer/setup/daemon_json.h"
+#include "deployer/setup/nvidia_source.h"
 
 #include <string.h>
 
@@ -17,7 +19,7 @@ static const char *const setup_parts[] = {"engine", "toolkit", "driver",   "fabr
 					  "time",   "limits",  "registry", NULL};
 static const char *const setup_afters[] = {"nothing", "reboot", "engine", NULL};
 static const char *const setup_names[] = {"setup_engine", "setup_driver", "setup_registry_ca",
-					  NULL};
+					  "setup_nvidia", NULL};
 
 static bool setup_is_one(const char *const *list, const char *word)
 {
@@ -103,6 +105,95 @@ int setup_load(struct arena *arena, struct setup_steps *steps, struct error *err
 	return setup_parse(path, text, length, arena, steps, err);
 }
 
+/* ---- the values of commands ---- */
+
+static void setup_values(const struct setup_wish *wish, const struct facts *facts,
+			 struct arena *arena, const char *values[SETUP_VALUES])
+{
+	struct nvidia_source source;
+
+	values[0] = wish->driver;
+	values[1] = wish->registry ? wish->registry : "";
+	nvidia_source_of(wish->catalog, facts, arena, &source);
+	values[2] = source.place;
+	values[3] = source.key;
+	values[4] = source.fingerprint;
+	values[5] = source.sha256;
+}
+
+/* The words behind "@NAME", with the values in the place of $1 to $6. */
+static void setup_script_words(const char *text, const char *const values[SETUP_VALUES],
+			       struct words *words)
+{
+	char *rest = arena_strdup(words->arena, text), *word;
+
+	while ((word = strsep(&rest, " "))) {
+		_cleanup_(str_release) struct str out = STR_INIT;
+
+		for (; *word; word++)
+			if (word[0] == '$' && word[1] >= '1' && word[1] <= '0' + SETUP_VALUES)
+				str_add(&out, values[*++word - '1']);
+			else
+				str_add_char(&out, *word);
+		words_add(words, out.text);
+	}
+}
+
+/* "repository" of "@repository nvidia ..."; NULL where the command is for a shell. *rest is what follows. */
+static const char *setup_script(const struct setup_step *step, struct arena *arena,
+				const char **rest)
+{
+	size_t length = strcspn(step->command, " ");
+
+	if (*step->command != '@')
+		return NULL;
+	*rest = step->command + length + (step->command[length] == ' ');
+	return arena_printf(arena, "setup_%.*s", (int)length - 1, step->command + 1);
+}
+
+static int setup_words(const struct setup_step *step, const char *const values[SETUP_VALUES],
+		       struct words *words, struct error *err)
+{
+	struct words arguments = WORDS_INIT(words->arena);
+	const char *rest, *script = setup_script(step, words->arena, &rest);
+
+	if (!script) {
+		words_add_all(words,
+			      WORDS("sh", "-c", step->command, "setup", values[0], values[1]));
+		return 0;
+	}
+	setup_script_words(rest, values, &arguments);
+	return remote_script(script, words_list(&arguments), words, err);
+}
+
+const char *setup_shown(const struct setup_step *step, const char *const values[SETUP_VALUES],
+			struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	struct words words = WORDS_INIT(arena);
+	const char *rest, *script = setup_script(step, arena, &rest);
+	size_t last = 0;
+
+	if (script) {
+		setup_script_words(rest, values, &words);
+		str_addf(&out, "%s.sh ", script);
+		quote_words(&out, words_list(&words));
+		return arena_strdup(arena, out.text);
+	}
+	for (size_t i = 0; i < 2; i++)
+		if (strstr(step->command, arena_printf(arena, "$%zu", i + 1)) ||
+		    strstr(step->command, arena_printf(arena, "${%zu", i + 1)))
+			last = i + 1;
+	if (last)
+		str_add(&out, "set --");
+	for (size_t i = 0; i < last; i++) {
+		str_add_char(&out, ' ');
+		quote_word(&out, values[i]);
+	}
+	str_addf(&out, "%s%s", last ? "; " : "", step->command);
+	return arena_strdup(arena, out.text);
+}
+
 /* ---- the plan ---- */
 
 struct setup_world {
@@ -121,6 +212,12 @@ static const char *setup_value(const void *arg, const char *name)
 		return world->wish->driver;
 	if (strcmp(name, "setup_registry_ca") == 0)
 		return world->wish->registry_ca ? "yes" : "";
+	if (strcmp(name, "setup_nvidia") == 0) {
+		struct nvidia_source source;
+
+		nvidia_source_of(world->wish->catalog, world->facts, world->arena, &source);
+		return source.place;
+	}
 	return facts_text(world->facts, fact_row(name), world->arena);
 }
 
@@ -284,6 +381,7 @@ static int setup_plan_one(struct member *m, void *arg, struct error *err)
 	turn->added = (struct words)WORDS_INIT(&m->arena);
 	turn->kept = (struct words)WORDS_INIT(&m->arena);
 	turn->not_root = "";
+	setup_values(work->wish, &m->facts, &m->arena, turn->values);
 	turn->needs = ARENA_ARRAY(&m->arena, work->steps->count + 1, bool);
 	setup_needs(work->steps, work->wish, &m->facts, &m->arena, turn->needs);
 	if (setup_plan_registry(m, work, err) < 0)
@@ -343,13 +441,14 @@ static int setup_do_steps(struct member *m, const struct setup_work *work,
 {
 	for (size_t i = 0; i < work->steps->count; i++) {
 		const struct setup_step *s = &work->steps->steps[i];
+		const struct setup_turn *turn = &work->turns[m->index];
+		struct words words = WORDS_INIT(&m->arena);
 
-		if (!work->turns[m->index].needs[i])
+		if (!turn->needs[i])
 			continue;
 		progress_state(step, "%s", s->what);
-		if (setup_run(m,
-			      WORDS("sh", "-c", s->command, "setup", work->wish->driver,
-				    work->wish->registry),
+		if (setup_words(s, turn->values, &words, err) < 0 ||
+		    setup_run(m, words.list,
 			      strcmp(s->part, "registry") == 0 ? work->wish->registry_ca : NULL,
 			      s->id, err) < 0)
 			return -1;

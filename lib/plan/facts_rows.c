@@ -119,6 +119,8 @@ const struct fact_row fact_rows[] = {
 	MORE(gpu_processes, FACT_TEXT, FACT_MOVES, "processes on each"),
 	MORE(gpu_programs, FACT_TEXT, FACT_MOVES, "PID, NAME, MEMORY of programs that compute"),
 	MORE(pci_gpus, FACT_WHOLE, FACT_SHARED, "NVIDIA GPUs on the PCI bus"),
+	MORE(open_module, FACT_TEXT, FACT_SHARED,
+	     "needed, possible or impossible: NVIDIA's open kernel module for the GPUs on the PCI bus"),
 	MORE(pci_displays, FACT_TEXT, FACT_SHARED, "makers of the display controllers"),
 	MORE(nvidia_devices, FACT_WHOLE, FACT_SHARED, "device nodes /dev/nvidia0 ..."),
 	MORE(nvidia_uvm, FACT_TEXT, FACT_SHARED, "yes where the module nvidia_uvm is loaded"),

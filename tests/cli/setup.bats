@@ -29,19 +29,59 @@ setup() {
 	says 2 'add --yes to do it'
 }
 
+# gpu SLOT DEVICE: the PCI bus of all hosts has a GPU with this number.
+gpu() {
+	mkdir -p "sys/bus/pci/devices/$1"
+	echo 0x10de >"sys/bus/pci/devices/$1/vendor"
+	echo 0x030200 >"sys/bus/pci/devices/$1/class"
+	echo "$2" >"sys/bus/pci/devices/$1/device"
+	export RINGUP_SYS=$PWD/sys
+}
+
+# on_system OS: all hosts are of it, as their /etc/os-release says, and root is the folder root.
+on_system() {
+	export RINGUP_ROOT=$PWD/root
+	mkdir -p root/etc root/proc
+	cp /proc/meminfo root/proc/meminfo
+	echo "$1" >root/etc/os-release
+}
+
 @test "a driver: the reboot is named, and its version is a version" {
-	local n
-	mkdir -p sys/bus/pci/devices/0000:17:00.0
-	echo 0x10de >sys/bus/pci/devices/0000:17:00.0/vendor
-	echo 0x030200 >sys/bus/pci/devices/0000:17:00.0/class
-	RINGUP_SYS=$PWD/sys apart ringup setup --dry-run --driver 535.183.01 --skip daemon
+	export RINGUP_CATALOG=$ROOT/recipes/catalog
+	on_system "$(printf 'ID=debian\nVERSION_ID=12')"
+	gpu 0000:17:00.0 0x1db1
+	apart ringup setup --dry-run --driver 535.183.01 --skip daemon
 	says 0
-	grep -q '^node\[01-03\]: installs the driver of Debian (non-free); counts after a REBOOT$' ../out
-	grep -q "^node\[01-03\]: installs NVIDIA's container toolkit$" ../out
+	grep -q '^node\[01-03\]: installs the driver of the repository of NVIDIA and holds its version with the proprietary kernel module; counts after a REBOOT$' ../out
+	grep -q '^    set -- 535.183.01; .*"cuda-drivers=$1\*"' ../out
+	grep -q "^    setup_repository.sh nvidia packages developer.download.nvidia.com/compute/cuda/repos/debian12/.* EB693B3035CD5710E231E123A4B469963BF863CC ''$" ../out
+	grep -q "^node\[01-03\]: installs NVIDIA's container toolkit" ../out
+	# Blackwell needs the open module, also beside a GPU that both are for
+	gpu 0000:17:00.0 0x2901
+	gpu 0000:18:00.0 0x20b2
+	apart ringup setup --dry-run --driver 535.183.01 --skip daemon
+	says 0
+	grep -q 'with the open kernel module; counts after a REBOOT$' ../out
 	apart ringup setup --dry-run --driver '1; reboot'
 	says 2 'is no version'
 	apart ringup setup --dry-run --skip motor
 	says 2 "--skip 'motor' is no part"
+}
+
+@test "a system without a package of the driver: it is said" {
+	export RINGUP_CATALOG=$ROOT/recipes/catalog
+	on_system "$(printf 'ID=debian\nVERSION_ID=9')"
+	gpu 0000:17:00.0 0x1db1
+	apart ringup setup --dry-run --driver 470.82.01 --skip daemon
+	says 0 'node01: no package of driver 470.82.01 is known for debian9 and its GPUs'
+}
+
+@test "the registry's CA: the command as it is shown has its registry in it" {
+	echo ca >ca.crt
+	sed -i 's/^registry:.*/registry: {address: "reg.lan:5000", ca: ca.crt}/' cluster.yaml
+	apart ringup setup --dry-run --skip daemon --skip limits --skip time
+	says 0
+	grep -q "^    set -- '' reg.lan:5000; for folder in /etc/docker/certs.d" ../out
 }
 
 # docker_host TEXT: node01 has Docker Engine with this daemon.json and a dockerd that runs, both of this test alone.

@@ -3,6 +3,7 @@
 #include "tests/unit/support.h"
 
 #include "core/str.h"
+#include "deployer/doctor/findings.h"
 #include "deployer/remote.h"
 #include "deployer/setup/daemon_json.h"
 #include "deployer/setup/setup.h"
@@ -30,14 +31,20 @@ static const char *needs_of(struct scratch *s, const struct setup_steps *steps, 
 	bool *needs = ARENA_ARRAY(&s->arena, steps->count, bool);
 	struct error err = {0};
 	struct facts facts;
+	struct catalog *catalog = ARENA_NEW(&s->arena, struct catalog);
 	struct setup_wish wish = {
 		.engine = or_else(remote_value(lines, "setup_engine", &s->arena), "docker"),
 		.driver = remote_value(lines, "setup_driver", &s->arena),
 		.skip = skip,
+		.catalog = catalog,
 	};
 
+	assert_fine(catalog_load(arena_printf(&s->arena, "%s/recipes/catalog", source_root(s)),
+				 &s->arena, catalog, &err));
 	assert_fine(facts_parse("h", arena_printf(&s->arena, "kernel=6.1\n%s", lines), NULL,
 				&s->arena, &facts, &err));
+	facts.clock_skew_seconds =
+		strtod(remote_value(lines, "clock_skew_seconds", &s->arena), NULL);
 	setup_needs(steps, &wish, &facts, &s->arena, needs);
 	for (size_t i = 0; i < steps->count; i++)
 		if (needs[i])
@@ -70,6 +77,58 @@ static void test_cases(void **state)
 			fail_msg("%s: it needs\n%snot\n%s", names[count], needs, expected);
 	}
 	assert_true(count >= 10);
+}
+
+/* The step that mends what a finding names, by the beginnings of both ids. */
+static const char *step_for(const char *finding)
+{
+	static const char *const steps[][2] = {
+		{"driver-missing", "driver-"},	  {"fabric-manager-missing", "fabric-"},
+		{"toolkit-", "toolkit-"},	  {"nvml-after-reload", "toolkit-cdi"},
+		{"engine-missing", "docker-apt"}, {"docker-old", "docker-newer"},
+		{"docker-snap", "docker-snap"},	  {"clock-", "time-"},
+		{"memlock-low", "limits"},	  {"files-low", "limits"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (starts_with(finding, steps[i][0]))
+			return steps[i][1];
+	fail_msg("%s sends to ringup setup: which step mends it?", finding);
+	return "";
+}
+
+/* What 'ringup doctor' sends to 'ringup setup', setup does: the facts of the finding's case need that step. */
+static void test_findings_have_steps(void **state)
+{
+	/* what a host of the case has besides */
+	static const char base[] = "os=ubuntu22.04\npackage_manager=apt\ninit=systemd\ngpus=H100\n"
+				   "setup_driver=580.65.06\n";
+	static const char *const none[] = {NULL};
+	struct scratch *s = *state;
+	const struct setup_steps *steps = steps_of(s);
+	struct findings findings;
+	struct error err = {0};
+
+	assert_fine(findings_load(&s->arena, &findings, &err));
+	for (size_t i = 0; i < findings.count; i++) {
+		const struct finding_row *row = &findings.rows[i];
+		char *text;
+
+		/* the log limits are no step, but settings of daemon.json; a fleet's row is of several hosts */
+		if (!strstr(row->fix, "ringup setup") || row->is_fleet ||
+		    strcmp(row->id, "docker-log-limit") == 0)
+			continue;
+		text = arena_strdup(&s->arena,
+				    slurp(s, arena_printf(&s->arena, "%s/tests/cases/doctor/%s.txt",
+							  source_root(s), row->id)));
+		assert_non_null(strstr(text, "not so\n"));
+		*strstr(text, "not so\n") = '\0';
+		text = arena_printf(
+			&s->arena, "\n%s",
+			needs_of(s, steps, arena_printf(&s->arena, "%s%s", text + 3, base), none));
+		if (!strstr(text, arena_printf(&s->arena, "\n%s", step_for(row->id))))
+			fail_msg("%s: setup does nothing for it:%s", row->id, text);
+	}
 }
 
 static void test_skip(void **state)
@@ -293,10 +352,15 @@ static void test_daemon_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_cases),	SCRATCH_TEST(test_skip),
-		SCRATCH_TEST(test_rows),	SCRATCH_TEST(test_wrong_tables),
-		SCRATCH_TEST(test_daemon_json), SCRATCH_TEST(test_flags),
-		SCRATCH_TEST(test_daemon_turn), SCRATCH_TEST(test_broken_daemon_json),
+		SCRATCH_TEST(test_cases),
+		SCRATCH_TEST(test_findings_have_steps),
+		SCRATCH_TEST(test_skip),
+		SCRATCH_TEST(test_rows),
+		SCRATCH_TEST(test_wrong_tables),
+		SCRATCH_TEST(test_daemon_json),
+		SCRATCH_TEST(test_flags),
+		SCRATCH_TEST(test_daemon_turn),
+		SCRATCH_TEST(test_broken_daemon_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
