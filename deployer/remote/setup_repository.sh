@@ -26,21 +26,25 @@ tool() {
 	fi
 }
 
-[ -n "$place" ] && [ -n "$fingerprint$sha256" ] || fail "no repository with a known key fits this system"
+if [ -z "$place" ] || [ -z "$fingerprint$sha256" ]; then fail "no repository with a known key fits this system"; fi
 if command -v apt-get >/dev/null; then
 	[ "${place#*ARCH}" = "$place" ] || place=${place%%ARCH*}$(dpkg --print-architecture)${place#*ARCH}
-	command -v gpg >/dev/null && command -v curl >/dev/null || apt-get update -q
+	if ! command -v gpg >/dev/null || ! command -v curl >/dev/null; then apt-get update -q; fi
 fi
 ! grep -rqsF "https://$place" "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.d" "$root/etc/yum.repos.d" "$root/etc/zypp/repos.d" || exit 0
-tool curl curl && tool gpg "$(command -v apt-get >/dev/null && echo gnupg || { command -v zypper >/dev/null && echo gpg2 || echo gnupg2; })" || exit 1
+gnupg=gnupg2
+if command -v apt-get >/dev/null; then gnupg=gnupg; fi
+if command -v zypper >/dev/null; then gnupg=gpg2; fi
+if ! tool curl curl || ! tool gpg "$gnupg"; then exit 1; fi
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 export GNUPGHOME="$tmp"
 curl -fsSL --retry 3 "https://$key" -o "$tmp/key" || fail "https://$key cannot be fetched"
 if [ -n "$fingerprint" ]; then
 	gpg --batch --with-colons --with-fingerprint "$tmp/key" >"$tmp/said" 2>/dev/null
-	[ "$(grep -c '^pub:' "$tmp/said")" = 1 ] && grep -q "^fpr:::::::::$fingerprint:" "$tmp/said" ||
+	if [ "$(grep -c '^pub:' "$tmp/said")" != 1 ] || ! grep -q "^fpr:::::::::$fingerprint:" "$tmp/said"; then
 		fail "the key of https://$key is not $fingerprint; nothing was added"
+	fi
 else
 	sed '/^Version/d' "$tmp/key" | sha256sum | grep -q "^$sha256 " || fail "the key of https://$key has not the checksum $sha256; nothing was added"
 fi

@@ -116,7 +116,8 @@ say pci_displays "$(printf '%s\n' "$displays" | awk '$1 == "10de" {print "nvidia
 # other (NVIDIA/open-gpu-kernel-modules, README, "Compatible GPUs"; NVIDIA's driver installation guide, "Kernel Modules").
 open_module() {
 	for pci in "$sys"/bus/pci/devices/*; do
-		first_line "$pci/vendor" && [ "$line" = 0x10de ] || continue
+		first_line "$pci/vendor"
+		[ "$line" = 0x10de ] || continue
 		first_line "$pci/class" || continue
 		case $line in 0x03*) ;; *) continue ;; esac
 		if [ -e "$pci/physfn" ] || ! first_line "$pci/device"; then continue; fi
