@@ -419,9 +419,9 @@ const struct command command_setup = {
 		"side: the container engine, NVIDIA's container toolkit and CDI specification, the registry's CA, log\n"
 		"limits and mirrors in daemon.json, limits of logins, a time service, and with --driver the driver. A\n"
 		"second time does nothing. daemon.json is merged: what stands in it stays, and the first one is kept\n"
-		"as daemon.json.before-ringup. Docker Engine takes it over by a reload, or by a restart where no container\n"
-		"runs or live-restore is on; else setup says what waits for it. At the end a container of the host's own\n"
-		"/bin/true must run.\n"
+		"as daemon.json.before-ringup. Docker Engine takes it over by a reload, or by a restart where no\n"
+		"container runs or live-restore is on; else setup says what waits for it. At the end a container of\n"
+		"the host's own /bin/true must run.\n"
 		"ringup boots no host: a driver counts after a reboot. The steps are rows of recipes/setup.csv.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
