@@ -337,7 +337,8 @@ static void setup_plan_engine(struct member *m, const struct setup_work *work, c
 			words_add(&steps, step->id);
 		is_fresh |= turn->needs[i] && strcmp(step->part, "engine") == 0;
 	}
-	is_fresh &= !*m->facts.engine &&
+	/* an engine without a daemon has nothing to restart */
+	is_fresh &= work->wish->has_settings && !*m->facts.engine &&
 		    strcmp(facts_text(&m->facts, fact_row("init"), &m->arena), "systemd") == 0;
 	daemon_turn_plan(look, &turn->added, &steps, is_fresh, &m->arena, &turn->engine);
 }
