@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/confirm.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
@@ -121,12 +122,31 @@ static int setup_wish_of(struct setup_case *c, const struct options *o, struct e
 
 /* ---- the plan ---- */
 
-/* Adds the active hosts that need the step. */
-static size_t setup_hosts_of(const struct setup_case *c, size_t step, struct words *hosts)
+/* The command of the step on a host; NULL where it does not need it. */
+static const char *setup_command_on(const struct setup_case *c, size_t step, size_t host)
 {
-	for (size_t i = 0; i < c->s.fleet.count; i++)
-		if (member_is_active(&c->s.fleet.members[i]) && c->turns[i].needs[step])
-			words_add(hosts, c->s.fleet.members[i].host->name);
+	if (!member_is_active(&c->s.fleet.members[host]) || !c->turns[host].needs[step])
+		return NULL;
+	return setup_shown(&c->steps.steps[step], c->turns[host].values, c->s.arena);
+}
+
+/*
+ * The hosts on which the step is the same command as on `first`, with it; none where it has been named with a host
+ * before.
+ */
+static size_t setup_hosts_of(const struct setup_case *c, size_t step, size_t first,
+			     struct words *hosts)
+{
+	const char *command = setup_command_on(c, step, first), *other;
+
+	for (size_t i = 0; command && i < c->s.fleet.count; i++) {
+		other = setup_command_on(c, step, i);
+		if (!other || strcmp(other, command) != 0)
+			continue;
+		if (i < first)
+			return 0;
+		words_add(hosts, c->s.fleet.members[i].host->name);
+	}
 	return hosts->count;
 }
 
@@ -145,9 +165,84 @@ static size_t setup_print_daemon(const struct setup_case *c)
 			    words_join(&turn->added, ", "));
 			count++;
 		}
+		if (*turn->not_root)
+			log_warn("%s: %s", m->host->name, turn->not_root);
 		if (turn->kept.count)
 			log_warn("%s: /etc/docker/daemon.json keeps its own %s", m->host->name,
 				 words_join(&turn->kept, ", "));
+	}
+	return count;
+}
+
+/* What lets Docker Engine take it over, at the end. */
+static void setup_print_engine(const struct setup_case *c)
+{
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		const char *name = c->s.fleet.members[i].host->name;
+		const struct daemon_turn *turn = &c->turns[i].engine;
+
+		if (!member_is_active(&c->s.fleet.members[i]))
+			continue;
+		if (turn->after == DAEMON_RELOADS)
+			say("%s: at the end: %s\n", name, turn->command);
+		if (turn->after == DAEMON_RESTARTS)
+			say("%s: at the end: %s (%s)\n", name, turn->command, turn->why);
+		if (turn->after != DAEMON_WAITS)
+			continue;
+		if (*turn->script)
+			say("%s: at the end: %s (%s)\n", name, turn->script,
+			    words_join(&turn->reloads, ", "));
+		say("%s: not in force at the end: %s: waits for: %s (%s)\n", name,
+		    words_join(&turn->restarts, ", "), turn->command, turn->why);
+	}
+}
+
+static void setup_say_waits(const struct setup_case *c)
+{
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		const struct member *m = &c->s.fleet.members[i];
+		const struct daemon_turn *turn = &c->turns[i].engine;
+
+		if (member_is_active(m) && turn->after == DAEMON_WAITS)
+			log_warn("%s: %s: not in force before: %s (%s)", m->host->name,
+				 words_join(&turn->restarts, ", "), turn->command, turn->why);
+	}
+}
+
+/* Names the hosts for which there is no package of the driver that was asked for. */
+static void setup_say_no_driver(const struct setup_case *c)
+{
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		const struct member *m = &c->s.fleet.members[i];
+		bool is_wanted = *c->wish.driver && !*m->facts.simulated &&
+				 strcmp(m->facts.driver, c->wish.driver) != 0 &&
+				 (*m->facts.gpus ||
+				  *facts_text(&m->facts, fact_row("pci_gpus"), c->s.arena));
+
+		for (size_t k = 0; k < c->steps.count && member_is_active(m); k++)
+			is_wanted &= !(c->turns[i].needs[k] && c->steps.steps[k].reboot);
+		if (is_wanted && member_is_active(m))
+			log_warn(
+				"%s: no package of driver %s is known for %s and its GPUs: install it by "
+				"hand",
+				m->host->name, c->wish.driver, m->facts.os);
+	}
+}
+
+static size_t setup_print_step(const struct setup_case *c, size_t at)
+{
+	const struct setup_step *step = &c->steps.steps[at];
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		struct words hosts = WORDS_INIT(c->s.arena);
+
+		if (!setup_hosts_of(c, at, i, &hosts))
+			continue;
+		count++;
+		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
+		    step->reboot ? "; counts after a REBOOT" : "");
+		say("    %s\n", setup_command_on(c, at, i));
 	}
 	return count;
 }
@@ -156,20 +251,59 @@ static size_t setup_print(const struct setup_case *c)
 {
 	size_t count = setup_print_daemon(c);
 
-	for (size_t i = 0; i < c->steps.count; i++) {
-		const struct setup_step *step = &c->steps.steps[i];
-		struct words hosts = WORDS_INIT(c->s.arena);
-
-		if (!setup_hosts_of(c, i, &hosts))
-			continue;
-		count++;
-		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
-		    step->reboot ? "; counts after a REBOOT" : "");
-		say("    %s\n", step->command);
-	}
+	for (size_t i = 0; i < c->steps.count; i++)
+		count += setup_print_step(c, i);
+	setup_print_engine(c);
 	if (!count)
 		say("every host has all that it needs\n");
 	return count;
+}
+
+static cJSON *setup_step_json(const struct setup_step *step, const char *command,
+			      const struct words *hosts)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(item, "id", step->id);
+	cJSON_AddItemToObject(item, "hosts",
+			      cJSON_CreateStringArray(words_list(hosts), (int)hosts->count));
+	cJSON_AddStringToObject(item, "what", step->what);
+	cJSON_AddStringToObject(item, "command", command);
+	cJSON_AddBoolToObject(item, "reboot", step->reboot);
+	cJSON_AddStringToObject(item, "source", step->source);
+	return item;
+}
+
+/* What setup does to the daemon.json and the engine of each host. */
+static void setup_add_daemon_json(const struct setup_case *c, cJSON *json)
+{
+	cJSON *files = cJSON_AddArrayToObject(json, "daemon_json");
+	cJSON *turns = cJSON_AddArrayToObject(json, "engine");
+
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		const struct member *m = &c->s.fleet.members[i];
+		const struct setup_turn *turn = &c->turns[i];
+		cJSON *item;
+
+		if (member_is_active(m) && turn->daemon) {
+			item = cJSON_CreateObject();
+			cJSON_AddStringToObject(item, "host", m->host->name);
+			setup_add_texts(item, "added", &turn->added);
+			setup_add_texts(item, "kept", &turn->kept);
+			cJSON_AddItemToArray(files, item);
+		}
+		if (member_is_active(m) && turn->engine.after != DAEMON_STAYS) {
+			item = cJSON_CreateObject();
+			cJSON_AddStringToObject(item, "host", m->host->name);
+			cJSON_AddStringToObject(item, "after",
+						daemon_after_names[turn->engine.after]);
+			cJSON_AddStringToObject(item, "command", turn->engine.command);
+			json_add_text(item, "why", turn->engine.why);
+			setup_add_texts(item, "reloads", &turn->engine.reloads);
+			setup_add_texts(item, "restarts", &turn->engine.restarts);
+			cJSON_AddItemToArray(turns, item);
+		}
+	}
 }
 
 static size_t setup_print_json(const struct setup_case *c)
@@ -180,35 +314,18 @@ static size_t setup_print_json(const struct setup_case *c)
 
 	for (size_t i = 0; i < c->s.fleet.count; i++)
 		count += member_is_active(&c->s.fleet.members[i]) && c->turns[i].daemon;
-	for (size_t i = 0; i < c->steps.count; i++) {
-		const struct setup_step *step = &c->steps.steps[i];
-		struct words hosts = WORDS_INIT(c->s.arena);
-		cJSON *item;
+	for (size_t i = 0; i < c->steps.count; i++)
+		for (size_t k = 0; k < c->s.fleet.count; k++) {
+			struct words hosts = WORDS_INIT(c->s.arena);
 
-		if (!setup_hosts_of(c, i, &hosts))
-			continue;
-		count++;
-		item = cJSON_CreateObject();
-		cJSON_AddStringToObject(item, "id", step->id);
-		cJSON_AddItemToObject(
-			item, "hosts",
-			cJSON_CreateStringArray(words_list(&hosts), (int)hosts.count));
-		cJSON_AddStringToObject(item, "what", step->what);
-		cJSON_AddStringToObject(item, "command", step->command);
-		cJSON_AddBoolToObject(item, "reboot", step->reboot);
-		cJSON_AddStringToObject(item, "source", step->source);
-		cJSON_AddItemToArray(array, item);
-	}
-	array = cJSON_AddArrayToObject(json, "daemon_json");
-	for (size_t i = 0; i < c->s.fleet.count; i++)
-		if (member_is_active(&c->s.fleet.members[i]) && c->turns[i].daemon) {
-			cJSON *item = cJSON_CreateObject();
-
-			cJSON_AddStringToObject(item, "host", c->s.fleet.members[i].host->name);
-			setup_add_texts(item, "added", &c->turns[i].added);
-			setup_add_texts(item, "kept", &c->turns[i].kept);
-			cJSON_AddItemToArray(array, item);
+			if (!setup_hosts_of(c, i, k, &hosts))
+				continue;
+			count++;
+			cJSON_AddItemToArray(array,
+					     setup_step_json(&c->steps.steps[i],
+							     setup_command_on(c, i, k), &hosts));
 		}
+	setup_add_daemon_json(c, json);
 	json_print(stdout, json);
 	return count;
 }
@@ -239,12 +356,15 @@ static int setup_apply(struct setup_case *c, const struct options *o, struct err
 	size_t count = c->s.ctx->json ? setup_print_json(c) : setup_print(c);
 	bool is_engine = !setup_skips(o, "engine") && strcmp(c->wish.engine, "none") != 0;
 
+	if (!setup_skips(o, "driver"))
+		setup_say_no_driver(c);
 	if (o->dry_run)
 		return 0;
 	if (count) {
 		if (!o->yes && confirm("do this?", "add --yes to do it", err) < 0)
 			return -1;
 		setup_do(&c->s.fleet, &c->steps, &c->wish, c->turns);
+		setup_say_waits(c);
 		setup_say_reboot(c);
 	}
 	if (is_engine && !o->no_verify)
@@ -258,11 +378,17 @@ static int setup_work_on(struct setup_case *c, const struct options *o, struct e
 	const struct engine *engine;
 
 	c->s.details = true;
-	if (setup_load(c->s.arena, &c->steps, err) < 0 || stage_probe(&c->s, err) < 0 ||
-	    setup_wish_of(c, o, err) < 0)
+	/* the probe asks for the engine that is to be there */
+	if (o->engine)
+		c->s.cluster.container.engine = o->engine;
+	if (setup_load(c->s.arena, &c->steps, err) < 0 || stage_catalog(&c->s, err) < 0 ||
+	    stage_probe(&c->s, err) < 0 || setup_wish_of(c, o, err) < 0)
 		return -1;
 	engine = engine_find(c->wish.engine);
-	if (engine && engine->settings && !setup_skips(o, "daemon"))
+	c->wish.catalog = &c->s.catalog;
+	c->wish.only_plan = o->dry_run;
+	c->wish.has_settings = engine && engine->settings;
+	if (c->wish.has_settings && !setup_skips(o, "daemon"))
 		c->wish.daemon = daemon;
 	c->turns = setup_plan(&c->s.fleet, &c->steps, &c->wish);
 	if (fleet_active(&c->s.fleet) && setup_apply(c, o, err) < 0)
@@ -293,7 +419,9 @@ const struct command command_setup = {
 		"side: the container engine, NVIDIA's container toolkit and CDI specification, the registry's CA, log\n"
 		"limits and mirrors in daemon.json, limits of logins, a time service, and with --driver the driver. A\n"
 		"second time does nothing. daemon.json is merged: what stands in it stays, and the first one is kept\n"
-		"as daemon.json.before-ringup. At the end a container of the host's own /bin/true must run.\n"
+		"as daemon.json.before-ringup. Docker Engine takes it over by a reload, or by a restart where no\n"
+		"container runs or live-restore is on; else setup says what waits for it. At the end a container of\n"
+		"the host's own /bin/true must run.\n"
 		"ringup boots no host: a driver counts after a reboot. The steps are rows of recipes/setup.csv.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

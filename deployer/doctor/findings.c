@@ -9,6 +9,7 @@
 #include "plan/facts_diff.h"
 #include "plan/host_set.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FINDINGS_PATH "recipes/findings.csv"
@@ -183,6 +184,21 @@ static const char *finding_groups(const struct finding_world *world, size_t row)
 	return words_join(&parts, "; ");
 }
 
+/* A value as people read it: sizes have a unit, and what is not known says so. */
+static void finding_add_value(const char *name, const char *value, struct str *out)
+{
+	char buffer[32];
+	char *end = NULL;
+	double bytes = strtod(value, &end);
+
+	if (!*value)
+		str_add(out, "(unknown)");
+	else if ((ends_with(name, "_bytes") || ends_with(name, "_memlock")) && !*end && bytes >= 0)
+		str_add(out, format_bytes(buffer, (uint64_t)bytes));
+	else
+		str_add(out, value);
+}
+
 /* The text with its places filled in. In a fleet's row @{NAME} is what the groups of hosts say. */
 static const char *finding_text(const struct finding_world *world, const char *text)
 {
@@ -200,7 +216,7 @@ static const char *finding_text(const struct finding_world *world, const char *t
 		else if (!world->patient && fact_row(name) != FACT_NONE)
 			str_add(&value, finding_groups(world, fact_row(name)));
 		else
-			str_add(&value, finding_value(world, name));
+			finding_add_value(name, finding_value(world, name), &value);
 		str_addf(&out, "%.*s", world->patient ? FINDING_VALUE_BYTES : (int)value.length,
 			 foreign_clean_line(value.text));
 		text = end + 1;

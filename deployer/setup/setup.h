@@ -8,10 +8,14 @@
  *   condition  when a host needs it: condition.h. A host that has had the step does not
  *   what       what it does, without a full stop
  *   command    for a shell of the host, as root. $1 is the driver's version, $2 the registry; a comma is
- *              written as @{comma}
- *   reboot     yes: it counts from the next boot on. ringup boots no host
+ *              written as @{comma}. "@NAME WORD..." is the script remote/setup_NAME.sh with these words, of which
+ *              $1 to $6 are values: $3 is NVIDIA's repository for the host (HOST/PATH), $4 the name of its key
+ *              there, $5 the key's fingerprint and $6 its file's checksum, by os.csv and key.csv of the catalog
+ *   after      nothing, reboot: it counts from the next boot on, and ringup boots no host; or engine: it counts
+ *              from the next start of Docker Engine on (daemon_turn.h)
  *   source     a page that explains it
- * Conditions know the names of findings.h, and setup_driver, setup_registry_ca, setup_part (the row's own).
+ * Conditions know the names of facts, and setup_engine, setup_driver, setup_registry_ca and setup_nvidia: the
+ * catalog has a repository of NVIDIA's for the host, and its key is known.
  */
 #ifndef DEPLOYER_SETUP_SETUP_H
 #define DEPLOYER_SETUP_SETUP_H
@@ -19,10 +23,12 @@
 #include "core/json.h"
 #include "deployer/doctor/condition.h"
 #include "deployer/fleet.h"
+#include "deployer/setup/daemon_turn.h"
+#include "resolver/catalog.h"
 
 struct setup_step {
 	const char *id, *part, *what, *command, *source;
-	bool reboot;
+	bool reboot, restarts_engine;
 	struct condition *condition;
 };
 
@@ -33,19 +39,29 @@ struct setup_steps {
 
 /* What the person wants. */
 struct setup_wish {
-	const char *engine;	 /* docker or podman */
-	const char *driver;	 /* "" none */
-	const char *const *skip; /* parts that are left out; NULL-terminated */
-	const char *registry;	 /* address; "" none */
-	const char *registry_ca; /* PEM text; NULL: none */
-	const cJSON *daemon;	 /* settings for daemon.json; NULL: none */
+	const char *engine;	       /* docker or podman */
+	const char *driver;	       /* "" none */
+	const char *const *skip;       /* parts that are left out; NULL-terminated */
+	const char *registry;	       /* address; "" none */
+	const char *registry_ca;       /* PEM text; NULL: none */
+	const struct catalog *catalog; /* NULL: no repository of NVIDIA's is known */
+	const cJSON *daemon;	       /* settings for daemon.json; NULL: none */
+	bool has_settings;	       /* the engine is one with a daemon.json: it is looked at */
+	bool only_plan; /* nothing will be done: a host where we are not root is no error */
 };
+
+/* What the values $1 to $6 of a command are on a host. */
+#define SETUP_VALUES 6
 
 /* One host's part of the plan. */
 struct setup_turn {
-	bool *needs;		  /* by step */
-	const char *daemon;	  /* the new daemon.json, or NULL */
+	bool *needs;	    /* by step */
+	const char *daemon; /* the new daemon.json, or NULL */
+	const char *values[SETUP_VALUES];
 	struct words added, kept; /* its keys: daemon_json.h */
+	struct daemon_turn engine;
+	const char
+		*not_root; /* why nothing can be done there, as a sentence; "" where we are root */
 };
 
 /* Reads recipes/setup.csv. ERROR_USAGE with its line when a row is wrong. */
@@ -59,14 +75,22 @@ int setup_parse(const char *path, char *text, size_t length, struct arena *arena
 void setup_needs(const struct setup_steps *steps, const struct setup_wish *wish,
 		 const struct facts *facts, struct arena *arena, bool *needs);
 
+/* The command as it runs on a host with these values, for a person to read and to copy. */
+const char *setup_shown(const struct setup_step *step, const char *const values[SETUP_VALUES],
+			struct arena *arena);
+
 /*
- * The plan of every active member of a probed fleet, by member->index; reads their daemon.json, in one
- * round trip. A member whose file is broken fails. In the fleet's arena.
+ * The plan of every active member of a probed fleet, by member->index; looks at their Docker Engine and its
+ * daemon.json, in one round trip. A member whose file is broken fails, and so does one that needs something where
+ * we are not root. In the fleet's arena.
  */
 struct setup_turn *setup_plan(struct fleet *fleet, const struct setup_steps *steps,
 			      const struct setup_wish *wish);
 
-/* Does the plan, hosts side by side. The first step that fails ends its host's turn. */
+/*
+ * Does the plan, hosts side by side. The first step that fails ends its host's turn, but for the engine's: what
+ * was written counts.
+ */
 void setup_do(struct fleet *fleet, const struct setup_steps *steps, const struct setup_wish *wish,
 	      struct setup_turn *turns);
 

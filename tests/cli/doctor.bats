@@ -70,3 +70,22 @@ setup() {
 	[ "$status" -eq 1 ]
 	[ ! -s ../out ]
 }
+
+@test "an engine that answers is no fault, whatever the user's groups are" {
+	local n
+	sed -i '$acontainer: {engine: podman}' cluster.yaml
+	for n in 1 2 3; do
+		on_host "$n" podman 'case $1 in version) echo 4.3.1 ;; info) echo "data_root=/home/ops/.local/share/containers" ;; *) exit 1 ;; esac'
+		on_host "$n" id 'case $1 in -u) echo 1000 ;; -un | -Gn) echo ops ;; *) exec /usr/bin/id "$@" ;; esac'
+		on_host "$n" sudo 'exit 1'
+		on_host "$n" systemctl 'case "$*" in "is-enabled docker") echo disabled ;; esac; exit 1'
+	done
+	apart ringup --json doctor --no-tries
+	json 'not [f["id"] for f in d["findings"] if f["id"] in ("no-root", "engine-not-enabled", "engine-down", "docker-group-only")]'
+	# one that does not answer is one
+	on_host 2 podman 'echo "cannot clone: Operation not permitted" >&2; exit 125'
+	apart ringup doctor --no-tries
+	says 5
+	grep -q '^error    node02: podman does not work for user ops: cannot clone' ../out
+	grep -q '^error    node02: user ops can become root neither by sudo' ../out
+}

@@ -3,7 +3,7 @@
 # The probe's sections against recorded outputs of real hosts. tests/cases/probe/README.md has the form of the cases.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-TOOLS='awk basename cat cut date dirname expr find getconf grep head id ls paste printf readlink sed sort tail test tr uname uniq wc'
+TOOLS='awk basename cat cut date dirname expr find getconf grep head id ls paste printf readlink sed sleep sort tail test tr uname uniq wc'
 
 # unpack CASE: its commands as stand-ins in bin/, its files below root/ and sys/, and what is expected.
 unpack() {

@@ -42,6 +42,29 @@ joined() {
 	paste -sd ';' -
 }
 
+# within SECONDS COMMAND...: what it prints and its status, but 124 where it takes longer: then it is ended. Not every host
+# has `timeout`. Name servers that do not answer hold a question for half a minute.
+within() (
+	limit=$1
+	shift
+	exec 2>/dev/null
+	"$@" </dev/null &
+	job=$!
+	(
+		trap 'kill "$alarm"; exit' TERM
+		sleep "$limit" &
+		alarm=$!
+		wait "$alarm" && kill "$job"
+	) </dev/null >/dev/null &
+	watch=$!
+	wait "$job"
+	status=$?
+	kill "$watch"
+	wait "$watch"
+	[ "$status" -ne 143 ] || status=124
+	exit "$status"
+)
+
 # The clock, first and last of all: what the script and the network take is no difference.
 printf 'clock=%s\n' "$(date +%s.%N)"
 trap 'printf "clock_at_end=%s\n" "$(date +%s.%N)"' EXIT

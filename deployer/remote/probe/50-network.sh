@@ -6,7 +6,7 @@ case $address in
 	*:* | '') ;;
 	*[!0-9.]*)
 		came=$(printf '%s' "${SSH_CONNECTION:-}" | cut -d' ' -f3)
-		[ -n "$came" ] || came=$(getent ahosts "$address" 2>/dev/null | awk 'NR == 1 {print $1}')
+		[ -n "$came" ] || came=$(within 3 getent ahosts "$address" | awk 'NR == 1 {print $1}')
 		address=$came
 		;;
 esac

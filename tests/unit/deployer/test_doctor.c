@@ -225,6 +225,47 @@ static void test_groups(void **state)
 	assert_int_equal(seen, 2);
 }
 
+/* The sentence of a finding of one host; "" where it is not found. */
+static const char *what_of(struct scratch *s, const char *id, char *block)
+{
+	struct patient patients[HOSTS_MAX];
+	struct finding *list;
+	size_t count =
+		findings_of(table_of(s), patients, hosts_of(s, block, patients), &s->arena, &list);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].row->id, id) == 0)
+			return list[i].what;
+	return "";
+}
+
+/* Sizes have a unit, and a value that is not known leaves no hole in the sentence. */
+static void test_values(void **state)
+{
+	static const struct {
+		const char *id, *block, *what;
+	} rows[] = {
+		{"shm-small", "shm_bytes=67108864\n", "/dev/shm of the host has 64 MiB"},
+		{"swap-used", "swap_used_bytes=8589934592\n", "8.0 GiB are swapped out"},
+		{"memlock-low", "infiniband=mlx5_0\nlimit_memlock=65536\n",
+		 "a login may lock 64 KiB of memory"},
+		{"driver-library-mismatch",
+		 "driver=396.54\ngpu_error=nvidia-smi ends with status 18: version mismatch\n",
+		 "the driver in the kernel is 396.54 and the libraries on disk are of another "
+		 "version: (unknown)"},
+	};
+	static const char *const ended[] = {"rhel7.9",	"rhel6.10",    "centos7",    "debian10",
+					    "debian11", "ubuntu20.04", "ubuntu18.04"};
+	struct scratch *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(what_of(s, rows[i].id, arena_strdup(&s->arena, rows[i].block)),
+				    rows[i].what);
+	for (size_t i = 0; i < ARRAY_LEN(ended); i++)
+		assert_has(what_of(s, "os-ended", arena_printf(&s->arena, "os=%s\n", ended[i])),
+			   ended[i]);
+}
+
 /* What a host says is data: it is cut, cleaned, and cannot become what ringup itself says. */
 static void test_hostile(void **state)
 {
@@ -303,10 +344,10 @@ static void test_overlap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_conditions), SCRATCH_TEST(test_every_finding),
-		SCRATCH_TEST(test_every_case), SCRATCH_TEST(test_groups),
-		SCRATCH_TEST(test_hostile),    SCRATCH_TEST(test_wrong_tables),
-		SCRATCH_TEST(test_overlap),
+		SCRATCH_TEST(test_conditions),	 SCRATCH_TEST(test_every_finding),
+		SCRATCH_TEST(test_every_case),	 SCRATCH_TEST(test_groups),
+		SCRATCH_TEST(test_values),	 SCRATCH_TEST(test_hostile),
+		SCRATCH_TEST(test_wrong_tables), SCRATCH_TEST(test_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

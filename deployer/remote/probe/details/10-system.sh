@@ -22,4 +22,4 @@ elif have needs-restarting && ! needs-restarting -r >/dev/null 2>&1; then
 	say reboot_required yes
 fi
 say user "$(id -un 2>/dev/null)"
-say login_shell "$(getent passwd "$(id -u)" 2>/dev/null | cut -d: -f7)"
+say login_shell "$(within 3 getent passwd "$(id -u)" | cut -d: -f7)"

@@ -111,3 +111,24 @@ displays=$(list_displays)
 nvidia_cards=$(printf '%s\n' "$displays" | grep -c '^10de ')
 [ "$nvidia_cards" -gt 0 ] && say pci_gpus "$nvidia_cards"
 say pci_displays "$(printf '%s\n' "$displays" | awk '$1 == "10de" {print "nvidia"} $1 == "8086" {print "intel"} $1 == "1002" {print "amd"} $1 == "1a03" {print "aspeed"} $1 == "102b" {print "matrox"}' | sort -u | joined)"
+
+# NVIDIA's open kernel module is for Turing (device 1e02) and newer, and Grace Hopper and Blackwell (2900 and newer) work with no
+# other (NVIDIA/open-gpu-kernel-modules, README, "Compatible GPUs"; NVIDIA's driver installation guide, "Kernel Modules").
+open_module() {
+	for pci in "$sys"/bus/pci/devices/*; do
+		first_line "$pci/vendor"
+		[ "$line" = 0x10de ] || continue
+		first_line "$pci/class" || continue
+		case $line in 0x03*) ;; *) continue ;; esac
+		if [ -e "$pci/physfn" ] || ! first_line "$pci/device"; then continue; fi
+		case $line in 0x[0-9a-f][0-9a-f][0-9a-f][0-9a-f]) ;; *) continue ;; esac
+		if [ $((line)) -lt $((0x1e02)) ]; then
+			echo impossible
+		elif [ $((line)) -ge $((0x2900)) ] || [ "$line" = 0x2342 ] || [ "$line" = 0x2348 ]; then
+			echo needed
+		else
+			echo possible
+		fi
+	done | sort | awk 'NR == 1 {said = $0} $0 == "needed" && said != "impossible" {said = $0} END {print said}'
+}
+say open_module "$(open_module)"

@@ -5,7 +5,11 @@
 # Networks of every interface, "docker0 172.17.0.1/16": whether one lies over another.
 say networks "$(ip -o -4 addr show 2>/dev/null | awk '$2 != "lo" {print $2 " " $4}' | joined)"
 say default_route "$(ip -o route show default 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p' | sort -u | joined)"
-say own_name "$(getent ahosts "$(hostname 2>/dev/null)" 2>/dev/null | awk '{print $1}' | sort -u | joined)"
+if own=$(within 3 getent ahosts "$(hostname 2>/dev/null)"); then
+	say own_name "$(printf '%s\n' "$own" | awk '{print $1}' | sort -u | joined)"
+elif [ $? = 124 ]; then
+	say names_silent_s 3
+fi
 say nameservers "$(sed -n 's/^nameserver[[:blank:]]*//p' "$root/etc/resolv.conf" 2>/dev/null | joined)"
 say_setting ip_forward net/ipv4/ip_forward
 say_setting rp_filter net/ipv4/conf/all/rp_filter

@@ -12,4 +12,7 @@ managers() {
 	done
 }
 say managers "$(managers | joined)"
-say gpu_programs "$(nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv,noheader 2>/dev/null | head -n 20 | joined)"
+# A driver that does not work prints what is wrong with it where the programs would stand.
+if programs=$(nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv,noheader 2>/dev/null); then
+	say gpu_programs "$(printf '%s\n' "$programs" | head -n 20 | joined)"
+fi

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/setup/nvidia_source.h"
+
+#include "resolver/os_find.h"
+
+#include <string.h>
+
+static const char *source_cell(const struct catalog *catalog, const char *os, const char *column)
+{
+	const struct table *table = catalog_table(catalog, "os");
+
+	for (size_t row = 0; table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, "version"), os) == 0)
+			return table_cell(table, row, column);
+	return "";
+}
+
+void nvidia_source_of(const struct catalog *whole, const struct facts *facts, struct arena *arena,
+		      struct nvidia_source *source)
+{
+	const char *arch = *facts->arch ? facts->arch : NULL;
+	const struct catalog *catalog = whole ? catalog_for(whole, arch, arena) : NULL;
+	const char *os = catalog ? os_of_host(catalog, facts->os) : NULL;
+
+	*source = (struct nvidia_source){"", "", "", ""};
+	if (!os)
+		return;
+	source->place = source_cell(catalog, os, "repository");
+	source->key = source_cell(catalog, os, "key");
+	source->fingerprint = catalog_named(catalog, "key", source->key, "fingerprint");
+	source->sha256 = catalog_named(catalog, "key", source->key, "sha256");
+	if (!*source->place || (!*source->fingerprint && !*source->sha256))
+		*source = (struct nvidia_source){"", "", "", ""};
+}
