@@ -204,7 +204,7 @@ def counts_as_same(document, word, name, clauses, version):
     if name not in ("gcc", "python", "glibc") or len(clauses) != 1 or not clauses[0].startswith("=="):
         return False
     kept = 1 if name == "gcc" and parts(wanted)[0] >= 5 else 2
-    said = any(note.startswith(f"{word}: ") for note in document["notes"])
+    said = any(note.startswith(f"{word}: ") for note in document.get("notes", []))
     return said and in_series(version, ".".join(wanted.split(".")[:kept]))
 
 
