@@ -64,7 +64,7 @@ struct workload {
 	uint64_t step_bytes; /* from one size to the next, where the factor is 1 */
 	uint32_t factor, iterations, warmups;
 	uint32_t aggregate; /* collectives of an iteration */
-	uint32_t cycles;    /* how often all sizes are measured */
+	uint32_t cycles;    /* how often all sizes are measured; 0: without end */
 	uint32_t checks;    /* after the timed iterations; 0: nothing is checked */
 	uint32_t blocking;  /* enum blocking */
 	uint32_t average;   /* enum averaging */

@@ -28,7 +28,7 @@ size_t workload_sizes(const struct workload *w)
 
 bool workload_fits(const struct workload *w, int world)
 {
-	size_t results = workload_sizes(w) * w->cycles;
+	size_t results = workload_sizes(w) * (w->cycles ? w->cycles : 1);
 
 	if (w->type == DTYPE_COUNT)
 		results *= DTYPE_COUNT;
@@ -42,8 +42,8 @@ bool workload_fits(const struct workload *w, int world)
 /* What concerns only how the sizes are measured. */
 static const char *workload_manner(const struct workload *w, const struct backend *backend)
 {
-	if (w->aggregate < 1 || w->aggregate > ITERATIONS_MAX || w->cycles < 1 ||
-	    w->cycles > CYCLES_MAX || w->checks > ITERATIONS_MAX)
+	if (w->aggregate < 1 || w->aggregate > ITERATIONS_MAX || w->cycles > CYCLES_MAX ||
+	    w->checks > ITERATIONS_MAX)
 		return "numbers of repetitions that are out of bounds";
 	if (w->blocking >= BLOCKING_COUNT || w->average >= AVERAGE_COUNT ||
 	    w->registers >= REGISTERS_COUNT || w->graph > ITERATIONS_MAX)

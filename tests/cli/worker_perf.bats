@@ -163,7 +163,7 @@ rows() {
 		-x 3
 		-u 65537
 		-o mulsum
-		-N 0
+		-N -1
 		-r 2x
 		-z 3
 	END
@@ -323,6 +323,23 @@ signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:]
 		grep -q '^allreduce: interrupted: ' err
 		[ -z "$(grep -E 'lost|killed' err)" ]
 	done
+}
+
+@test "-N 0: all sizes again and again, until a signal ends it or a result is wrong" {
+	local pid
+	"$PROGRAMS/all_reduce_perf" "${QUICK[@]}" -N 0 >out 2>err 3>&- &
+	pid=$!
+	until [ "$(grep -cE '^ +1024 ' out)" -ge 30 ]; do
+		sleep 0.1
+		kill -0 "$pid"
+	done
+	kill -TERM "$pid"
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" -eq 143 ]
+	run timeout 60 "$PROGRAMS/all_reduce_perf" "${QUICK[@]}" -N 0 --fault-inject corrupt:1
+	[ "$status" -eq 2 ]
+	[ "$(rows | wc -l)" -eq 1 ]
 }
 
 @test "values of variables and options as nccl-tests takes them" {

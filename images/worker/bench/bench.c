@@ -322,9 +322,14 @@ static int run_roots(struct run *run, struct report *report, struct failure *err
 	    last = all ? run->bench->group->world - 1 : first;
 
 	for (run->call.root = first; run->call.root <= last; run->call.root++)
-		for (uint32_t cycle = 0; cycle < w->cycles; cycle++)
+		for (uint32_t cycle = 0;
+		     w->cycles ? cycle < w->cycles : report->failure.status == STATUS_PASS;
+		     cycle++) {
+			if (!w->cycles)
+				report_forget(report);
 			if (run_sizes(run, report, err) < 0)
 				return -1;
+		}
 	return 0;
 }
 
@@ -379,7 +384,7 @@ static int bench_run_all(struct run *run, struct report *report, struct failure 
 static size_t bench_results(const struct bench *bench)
 {
 	const struct workload *w = &bench->group->workload;
-	size_t results = 2 * workload_sizes(w) * w->cycles;
+	size_t results = 2 * workload_sizes(w) * (w->cycles ? w->cycles : 1);
 
 	results *= w->type == DTYPE_COUNT ? DTYPE_COUNT : 1;
 	results *= w->op == OP_COUNT ? OP_COUNT : 1;

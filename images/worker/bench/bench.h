@@ -86,6 +86,9 @@ uint64_t bench_buffer_bytes(const struct workload *workload, const struct backen
 /* The average busbw of all results, as nccl-tests has it. */
 double report_average(const struct report *report);
 
+/* Takes all results away, for the next cycle of a run without end. */
+void report_forget(struct report *report);
+
 void report_release(struct report *report);
 
 #endif

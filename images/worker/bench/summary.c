@@ -102,12 +102,19 @@ void summary_judge_average(const struct bench *bench, struct report *report)
 			    average, bench->min_average);
 }
 
-void report_release(struct report *report)
+void report_forget(struct report *report)
 {
 	for (size_t i = 0; i < report->room; i++) {
 		free(report->results[i].ranks);
 		free(report->results[i].times);
+		report->results[i] = (struct result){0};
 	}
+	report->count = 0;
+}
+
+void report_release(struct report *report)
+{
+	report_forget(report);
 	free(report->results);
 	free(report->warnings);
 	heat_release(&report->heat);
