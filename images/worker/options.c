@@ -208,7 +208,7 @@ static const struct row rows[] = {
 	 .wanted = "kernels of nccl-tests' own take NCCL's place there, and NCCL is what is measured here"},
 	{"device_cta_count", 'V', "0", "", .kind = ROW_ZERO,
 	 .wanted = "it is for kernels of nccl-tests' own (-D)"},
-	{"memory", 'M', "0", "", .kind = ROW_ZERO,
+	{"memory_report", 'M', "0", "", .kind = ROW_ZERO,
 	 .wanted = "nvidia-smi says what memory of the GPUs is in use"},
 	{"min-busbw", 0, "GB/s", "fail if the largest size is slower than this",
 	 .kind = ROW_REAL, AT(min_busbw)},
