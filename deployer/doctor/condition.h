@@ -6,7 +6,7 @@
  *   one        not one | ( condition ) | test
  *   test       NAME                        it is known, and neither "no" nor "0"
  *              missing(NAME)               it is not known
- *              differs(NAME)               hosts of the fleet do not agree on it
+ *              differs(NAME)               hosts of the fleet do not agree on it; a number that is not known counts not
  *              VALUE OPERATOR VALUE        VALUE: NAME, 'text', a number, count(NAME)
  *              any NAME OPERATOR VALUE     one entry of a list with ';' between is so
  *   OPERATOR   == != < <= > >= contains like has

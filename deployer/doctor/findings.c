@@ -60,14 +60,26 @@ static const char *finding_value(const void *arg, const char *name)
 				: facts_text(world->patient->facts, row, world->arena);
 }
 
+/* A number among the members of struct facts is 0 where it is not known. */
+static bool finding_is_unknown(const struct fact_row *row, const char *value)
+{
+	return !*value || (row->offset != FACT_MORE && strcmp(value, "0") == 0);
+}
+
+/* A number that is not known of a host is no other number; a text that is missing may be the difference, as a driver. */
 static bool finding_differs(const void *arg, const char *name)
 {
 	const struct finding_world *world = arg;
 	struct fact_group *groups;
-	size_t row = fact_row(name);
+	size_t row = fact_row(name), count, known = 0;
 
-	return row != FACT_NONE &&
-	       facts_groups(world->hosts, world->count, row, world->arena, &groups) > 1;
+	if (row == FACT_NONE)
+		return false;
+	count = facts_groups(world->hosts, world->count, row, world->arena, &groups);
+	for (size_t i = 0; i < count; i++)
+		known += fact_rows[row].kind != FACT_WHOLE ||
+			 !finding_is_unknown(&fact_rows[row], groups[i].value);
+	return known > 1;
 }
 
 /* ---- the table ---- */
