@@ -35,11 +35,12 @@ setup() {
 
 @test "hosts try to reach each other" {
 	apart ringup doctor
-	[ "$status" -eq 5 ]
+	[ "$status" -eq 0 ] || [ "$status" -eq 5 ] # the machine may have faults of its own
 	! grep -q 'cannot reach\|drops packets' ../out
 	# a host whose tries are all dropped
 	on_host 1 timeout 'sleep 0.1; exit 124'
 	apart ringup doctor
+	[ "$status" -eq 5 ]
 	grep -q '^error    node01: it cannot reach node02;node03\|^error    node01: it cannot reach node03;node02' ../out
 }
 
@@ -55,7 +56,7 @@ setup() {
 	says 2 'add --yes' 'node03: systemctl enable docker'
 	[ ! -e hosts/127.0.0.3/enabled ]
 	apart ringup doctor --no-tries --fix --dry-run
-	says 5 'node03: systemctl enable docker'
+	grep 'node03: systemctl enable docker' ../err
 	[ ! -e hosts/127.0.0.3/enabled ]
 }
 
