@@ -51,6 +51,14 @@ static void signal_all(const struct children *children, int number)
 			kill(children->pids[i], number);
 }
 
+/* Nobody goes on before all have the signal, and blames one that ended first. */
+static void interrupt_all(const struct children *children, int number)
+{
+	signal_all(children, SIGSTOP);
+	signal_all(children, number);
+	signal_all(children, SIGCONT);
+}
+
 /* Those left will be killed in @usec, if not sooner; 0: no reason to. */
 static void limit(struct children *children, int64_t usec)
 {
@@ -116,7 +124,7 @@ static void wait_all(struct children *children, const sigset_t *signals)
 
 		if (number == SIGINT || number == SIGTERM) {
 			children->interrupted = number;
-			signal_all(children, number);
+			interrupt_all(children, number);
 			limit(children, GRACE_USEC);
 		}
 		if (children->kill_usec > 0 &&
