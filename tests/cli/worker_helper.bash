@@ -143,6 +143,6 @@ wrong_is_found() {
 	[ "$status" -eq 2 ] || return 1
 	# the largest number is the same when it counts twice
 	json "all((r['wrong'] > 0) == ('$1' != 'doubled' or r['op'] not in ('min', 'max')) for r in d['results'])"
-	json "len({(r['type'], r['op']) for r in d['results']}) == 60"
+	json "len({(r['type'], r['op']) for r in d['results']}) == 72"
 	json "'$1' != 'last' or ({r['wrong'] for r in d['results']} == {3} and d['failure']['index'] == 8191)"
 }

@@ -15,6 +15,6 @@ setup() {
 @test "what is wrong in any type and with any operation is found, on the GPU" {
 	wrong_is_found missing
 	wrong_is_found last
-	[ "$(grep -cE ' ringup_compare_[1248]$' "$BATS_TEST_TMPDIR/log")" -eq $((2 * 3 * 240)) ]
+	[ "$(grep -cE ' ringup_compare_[1248]$' "$BATS_TEST_TMPDIR/log")" -eq $((2 * 3 * 288)) ]
 	[ "$(grep -c "large copy" "$BATS_TEST_TMPDIR/log")" -eq 0 ]
 }
