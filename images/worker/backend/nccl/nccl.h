@@ -79,12 +79,11 @@ struct nccl {
  * loader's; else that of a wheel below /opt/NAME. */
 int nccl_open(struct nccl *nccl, struct failure *err);
 
-/* Puts a collective among @world ranks, of which this is @rank, into @stream. Returns an
- * ncclResult_t, also NCCL_IN_PROGRESS. */
-/* Makes the operation OP_MULSUM of a type with the rank's own number. Returns NCCL's result. */
+/* Makes the operation OP_MULSUM of a type with the rank's own number. Returns an ncclResult_t, also NCCL_IN_PROGRESS. */
 int nccl_make_mulsum(const struct nccl *nccl, enum dtype type, int rank, void *comm, int *mulsum);
 
-/* @mulsum is what nccl_make_mulsum() made for the call's type; of no account with other operations. */
+/* Puts a collective among @world ranks, of which this is @rank, into @stream. @mulsum is what nccl_make_mulsum() made for
+ * the call's type, and any number with other operations. Returns an ncclResult_t, also NCCL_IN_PROGRESS. */
 int nccl_collective(const struct nccl *nccl, const struct collective *call, int mulsum, int rank,
 		    int world, void *comm, void *stream);
 
@@ -100,7 +99,7 @@ const char *nccl_call(enum collective_kind kind);
 int nccl_meet(const struct nccl *nccl, const struct group *group, struct nccl_id *id,
 	      struct failure *err);
 
-/* Can this library do what @workload asks for, among @world ranks? */
+/* Can this library do what @workload asks for, among @group's ranks, on the least of their GPUs? */
 int nccl_can(const struct nccl *nccl, const struct workload *workload, const struct group *group,
 	     struct failure *err);
 
