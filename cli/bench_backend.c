@@ -24,12 +24,31 @@ static size_t bench_gpus(struct fleet *fleet)
 		struct member *m = &fleet->members[i];
 		struct gpu_wish wish;
 
-		if (m->failed || m->left_out)
+		if (!member_is_active(m))
 			continue;
 		member_gpu_wish(m, &wish);
 		count += gpu_wish_count(&wish, &m->facts);
 	}
 	return count;
+}
+
+/* The GPUs that `gpus` names must be there: fewer would be measured, and the report would say that all is well. */
+static int bench_check_gpus(struct fleet *fleet, struct error *err)
+{
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+		struct gpu_wish wish;
+
+		if (!member_is_active(m))
+			continue;
+		member_gpu_wish(m, &wish);
+		if (gpu_wish_check(&wish, &m->facts, err) < 0) {
+			error_wrap(err, "%s", m->host->name);
+			err->kind = ERROR_PARTIAL;
+			return error_advise(err, "nothing was measured");
+		}
+	}
+	return 0;
 }
 
 /* Where the image is somebody's own and ringup adds no stack, it is for what the hosts give, as `up` has it. */
@@ -55,6 +74,8 @@ int bench_backend_choose(struct stages *s, const char *const *arguments,
 		return -1;
 	if (!bench_is_for_cuda(s, plan))
 		return 0;
+	if (bench_check_gpus(&s->fleet, err) < 0)
+		return -1;
 	nccl = plan ? plan_choice(plan, "nccl") : NULL;
 	if (nccl)
 		backend->nccl = arena_strdup(s->arena, nccl->version);

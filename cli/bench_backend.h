@@ -16,7 +16,7 @@ struct bench_backend {
 
 /*
  * Chooses by ringup.lock and, where the fleet was probed, by the GPUs that its hosts give. Flags that name a backend stay as
- * they are.
+ * they are. ERROR_PARTIAL where NCCL is chosen and a host has not the GPUs that `gpus` names.
  */
 int bench_backend_choose(struct stages *stages, const char *const *arguments,
 			 struct bench_backend *backend, struct error *err);

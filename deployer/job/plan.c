@@ -5,6 +5,8 @@
 #include "deployer/engine/engine.h"
 #include "deployer/container/gpus.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RANKS_MAX 100000
@@ -30,8 +32,32 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
 	tasks->list = grown;
 }
 
+/*
+ * ERROR_PARTIAL where the host has fewer GPUs than an index of `gpus` says. A host that shows none may be one that hides
+ * them, and a number says nothing of UUIDs and of devices of MIG.
+ */
+static int job_check_wish(const struct job_host *host, const struct gpu_wish *wish,
+			  struct error *err)
+{
+	const char *name = host->member->host->name;
+
+	for (size_t i = 0; host->gpus && i < wish->count; i++) {
+		const char *device = wish->devices[i];
+
+		if (!isdigit((unsigned char)*device) || gpu_wish_is_mig(device) ||
+		    strtol(device, NULL, 10) < host->gpus)
+			continue;
+		return error_set(
+			err, ERROR_PARTIAL,
+			"%s: the GPU %s of 'gpus' is not there: it has %d, counted from 0; correct 'gpus', or see what became of it: ringup doctor -H %s",
+			name, device, host->gpus, name);
+	}
+	return 0;
+}
+
 /* The ranks may see the GPUs that were leased; without a container, those that `gpus` names. */
-static void job_limit_gpus(struct job_host *host, const char *const *const *devices)
+static int job_limit_gpus(struct job_host *host, const char *const *const *devices,
+			  struct error *err)
 {
 	struct gpu_wish wish;
 
@@ -39,15 +65,18 @@ static void job_limit_gpus(struct job_host *host, const char *const *const *devi
 		host->devices = devices[host->member->index];
 		for (host->gpus = 0; host->devices[host->gpus];)
 			host->gpus++;
-		return;
+		return 0;
 	}
 	if (host->member->engine->has_containers)
-		return;
+		return 0;
 	member_gpu_wish(host->member, &wish);
 	if (wish.kind == GPU_ALL)
-		return;
+		return 0;
+	if (job_check_wish(host, &wish, err) < 0)
+		return -1;
 	host->devices = wish.devices;
 	host->gpus = (int)wish.count;
+	return 0;
 }
 
 /* Ranks that the host has room for: --ppn, its slots, or one per GPU, at least 1. */
@@ -89,7 +118,8 @@ int job_plan_ranks(struct job_plan *plan, struct error *err)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < plan->host_count; i++) {
-		job_limit_gpus(&plan->hosts[i], plan->options->devices);
+		if (job_limit_gpus(&plan->hosts[i], plan->options->devices, err) < 0)
+			return -1;
 		slots += job_slots(plan, &plan->hosts[i]);
 	}
 	if (!wanted && slots > RANKS_MAX)

@@ -107,7 +107,8 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task);
 
 /*
  * Spreads the ranks over hosts: in the order of the cluster file, each up to its slots. Hosts that
- * get none are left out. ERROR_USAGE when there are fewer slots than ranks.
+ * get none are left out. ERROR_USAGE when there are fewer slots than ranks; ERROR_PARTIAL when a host without containers
+ * has not the GPUs that `gpus` names.
  */
 int job_plan_ranks(struct job_plan *plan, struct error *err);
 

@@ -130,6 +130,22 @@ uuid() {
 	rm out none.yaml bench.json
 }
 
+@test "a GPU that gpus names and that is gone: run and bench name it, and measure nothing" {
+	some_up
+	ringup -q -f some.yaml run -n 3 -- true
+	local gpus=.ringup/lab/node01/gpus/gpus
+	cp "$gpus" gpus.before
+	sed -i '$d' "$gpus"
+	ringup -q -f some.yaml run -n 3 -- true
+	sed -i '6,$d' "$gpus"
+	fails 4 -f some.yaml run -n 3 -- true
+	says "node01: the GPU 5 of 'gpus' is not there: it has 5, counted from 0" "ringup doctor -H node01"
+	fails 4 -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0
+	says "node01: the GPU 5 is asked for, and the host does not have it" "nothing was measured"
+	ringup -q -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0 --backend cpu
+	mv gpus.before "$gpus"
+}
+
 @test "bench --health: the slow card and the ill one are named; status 5" {
 	some_up
 	ringup -q -f some.yaml bench --health >out

@@ -322,7 +322,7 @@ static void test_gpus_of_bare_hosts(void **state)
 		const char *defaults;
 
 		assert_fine(job_plan_init(&plan, fleet, &options, &s->arena, &err));
-		plan.hosts[0].gpus = 2;
+		plan.hosts[0].gpus = cases[i].all ? 8 : 2;
 		assert_fine(job_plan_ranks(&plan, &err));
 		assert_int_equal(plan.world, 2);
 		defaults = joined(s, job_host_defaults(&plan, &plan.hosts[0]));
@@ -334,6 +334,48 @@ static void test_gpus_of_bare_hosts(void **state)
 		job_add_rank_task(&plan, &plan.hosts[0], 1, &second, &tasks);
 		assert_string_equal(joined(s, first.list), cases[i].first);
 		assert_string_equal(joined(s, second.list), cases[i].second);
+	}
+}
+
+/* A GPU that is gone is named; what is not counted by indexes, or hidden, is not judged. */
+static void test_gone_gpus_of_bare_hosts(void **state)
+{
+	static const struct {
+		const char *gpus;
+		int has;
+		const char *gone;
+	} cases[] = {
+		{"8", 7, "the GPU 7 of 'gpus' is not there: it has 7"},
+		{"1,6,7", 7, "the GPU 7 of 'gpus' is not there"},
+		{"device=2", 2, "the GPU 2 of 'gpus' is not there"},
+		{"0:9", 1, NULL},
+		{"GPU-1234abcd", 1, NULL},
+		{"all", 7, NULL},
+		{"8", 8, NULL},
+		{"8", 0, NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct scratch *s = *state;
+		struct job_options options = {.command = WORDS("x")};
+		struct fleet *fleet = make_fleet(
+			s,
+			arena_printf(
+				&s->arena,
+				"hosts: [{address: a, gpus: \"%s\"}]\ncontainer: {engine: none}\n",
+				cases[i].gpus));
+		struct job_plan plan;
+		struct error err = {0};
+
+		assert_fine(job_plan_init(&plan, fleet, &options, &s->arena, &err));
+		plan.hosts[0].gpus = cases[i].has;
+		if (!cases[i].gone) {
+			assert_fine(job_plan_ranks(&plan, &err));
+			continue;
+		}
+		assert_int_equal(job_plan_ranks(&plan, &err), -1);
+		assert_has(err.text, cases[i].gone);
+		assert_int_equal(err.kind, ERROR_PARTIAL);
 	}
 }
 
@@ -679,6 +721,7 @@ int main(void)
 		FLEET_TEST(test_too_many_ranks),
 		FLEET_TEST(test_too_many_gpus),
 		FLEET_TEST(test_gpus_of_bare_hosts),
+		FLEET_TEST(test_gone_gpus_of_bare_hosts),
 		FLEET_TEST(test_defaults),
 		FLEET_TEST(test_own_gpus),
 		FLEET_TEST(test_tasks),
