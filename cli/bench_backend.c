@@ -33,21 +33,14 @@ static size_t bench_gpus(struct fleet *fleet)
 }
 
 /* The GPUs that `gpus` names must be there: fewer would be measured, and the report would say that all is well. */
-static int bench_check_gpus(struct fleet *fleet, struct error *err)
+static int bench_check_gpus(struct member *m, void *arg, struct error *err)
 {
-	for (size_t i = 0; i < fleet->count; i++) {
-		struct member *m = &fleet->members[i];
-		struct gpu_wish wish;
+	struct gpu_wish wish;
 
-		if (!member_is_active(m))
-			continue;
-		member_gpu_wish(m, &wish);
-		if (gpu_wish_check(&wish, &m->facts, err) < 0) {
-			error_wrap(err, "%s", m->host->name);
-			err->kind = ERROR_PARTIAL;
-			return error_advise(err, "nothing was measured");
-		}
-	}
+	(void)arg;
+	member_gpu_wish(m, &wish);
+	if (gpu_wish_check(&wish, &m->facts, err) < 0)
+		return error_wrap(err, "%s", m->host->name);
 	return 0;
 }
 
@@ -74,8 +67,9 @@ int bench_backend_choose(struct stages *s, const char *const *arguments,
 		return -1;
 	if (!bench_is_for_cuda(s, plan))
 		return 0;
-	if (bench_check_gpus(&s->fleet, err) < 0)
-		return -1;
+	fleet_each(&s->fleet, bench_check_gpus, NULL);
+	if (fleet_result(&s->fleet, err) < 0)
+		return error_advise(err, "nothing was measured");
 	nccl = plan ? plan_choice(plan, "nccl") : NULL;
 	if (nccl)
 		backend->nccl = arena_strdup(s->arena, nccl->version);

@@ -5,8 +5,6 @@
 #include "deployer/engine/engine.h"
 #include "deployer/container/gpus.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RANKS_MAX 100000
@@ -32,27 +30,19 @@ void job_tasks_add(struct job_tasks *tasks, const struct job_task *task)
 	tasks->list = grown;
 }
 
-/*
- * ERROR_PARTIAL where the host has fewer GPUs than an index of `gpus` says. A host that shows none may be one that hides
- * them, and a number says nothing of UUIDs and of devices of MIG.
- */
+/* The host has the GPUs that `gpus` names. One that shows none may be one that hides them. */
 static int job_check_wish(const struct job_host *host, const struct gpu_wish *wish,
 			  struct error *err)
 {
 	const char *name = host->member->host->name;
+	const char *missing = host->gpus ? gpu_wish_beyond(wish, (size_t)host->gpus) : NULL;
 
-	for (size_t i = 0; host->gpus && i < wish->count; i++) {
-		const char *device = wish->devices[i];
-
-		if (!isdigit((unsigned char)*device) || gpu_wish_is_mig(device) ||
-		    strtol(device, NULL, 10) < host->gpus)
-			continue;
-		return error_set(
-			err, ERROR_PARTIAL,
-			"%s: the GPU %s of 'gpus' is not there: it has %d, counted from 0; correct 'gpus', or see what became of it: ringup doctor -H %s",
-			name, device, host->gpus, name);
-	}
-	return 0;
+	if (!missing)
+		return 0;
+	return error_set(
+		err, ERROR_PARTIAL,
+		"%s: the GPU %s of 'gpus' is not there: it has %d, counted from 0; correct 'gpus', or see what became of it: ringup doctor -H %s",
+		name, missing, host->gpus, name);
 }
 
 /* The ranks may see the GPUs that were leased; without a container, those that `gpus` names. */

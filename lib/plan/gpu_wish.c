@@ -150,11 +150,19 @@ static bool gpu_has_part(const char *device, const struct facts *facts)
 	return !*facts->gpu_parts;
 }
 
+const char *gpu_wish_beyond(const struct gpu_wish *wish, size_t count)
+{
+	for (size_t i = 0; i < wish->count; i++)
+		if (gpu_is_index(wish->devices[i]) && strtoul(wish->devices[i], NULL, 10) >= count)
+			return wish->devices[i];
+	return NULL;
+}
+
 static bool gpu_is_there(const char *device, const struct facts *facts)
 {
 	if (gpu_wish_is_mig(device))
 		return gpu_has_part(device, facts);
-	if (isdigit((unsigned char)*device))
+	if (gpu_is_index(device))
 		return strtoul(device, NULL, 10) < gpu_count(facts);
 	for (const char *at = facts->gpu_uuids; *at;) {
 		size_t length = strcspn(at, ";");

@@ -34,6 +34,9 @@ bool gpu_wish_is_mig(const char *device);
 /* How many GPUs a host has, by its facts. */
 size_t gpu_count(const struct facts *facts);
 
+/* The first index of the wish that a host with so many GPUs does not have; NULL: none. UUIDs and MIG devices are not judged. */
+const char *gpu_wish_beyond(const struct gpu_wish *wish, size_t count);
+
 /* How many of them the wish takes; what the host does not have is not counted. */
 size_t gpu_wish_count(const struct gpu_wish *wish, const struct facts *facts);
 
