@@ -110,6 +110,8 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 		label=a/b/c=x|KEY=VALUE is needed
 		annotation=a b=x|KEY=VALUE is needed
 		label=team=a/b|a label's value has at most 63 letters
+		label=team=-x|a label's value has at most 63 letters, digits and ._-, and begins and ends with a letter or a digit
+		label=.team=x|KEY=VALUE is needed
 		label=app.kubernetes.io/part-of=x|ringup writes it, by the name in cluster.yaml
 		label=kueue.x-k8s.io/queue-name=x|ringup writes it, by --set queue=NAME
 	END
