@@ -265,6 +265,9 @@ rows() {
 	[[ "$output" == *"# Writing JSON output to run.json.0"* ]]
 	python3 -c 'import json; d = json.load(open("run.json.0"))
 assert d["nccl_version"] == 21803 and d["errors"] == [] and not any(w.startswith("NCCL_DEBUG") for w in d["env"]), d'
+	# before 2.9 the numbers are written otherwise
+	LD_LIBRARY_PATH=$STANDIN STANDIN_NCCL=2804 "$PROGRAMS/all_reduce_perf" -g 2 -b 8 -e 8 -n 5 -J old.json
+	[ "$(jq .nccl_version old.json)" = 2804 ]
 	LD_LIBRARY_PATH=$STANDIN run "$PROGRAMS/all_reduce_perf" -g 2 -b 8 -e 8 -n 5 -J nowhere/run.json
 	[ "$status" -eq 0 ]
 	[[ "$output" == "allreduce: -J: cannot write nowhere/run.json: No such file or directory"* ]]
