@@ -122,32 +122,31 @@ static int setup_wish_of(struct setup_case *c, const struct options *o, struct e
 
 /* ---- the plan ---- */
 
-/* The command of the step on a host; NULL where it does not need it. */
-static const char *setup_command_on(const struct setup_case *c, size_t step, size_t host)
+/* The step's command on each host; NULL where it does not need it. In the stages' arena. */
+static const char **setup_commands(const struct setup_case *c, size_t step)
 {
-	if (!member_is_active(&c->s.fleet.members[host]) || !c->turns[host].needs[step])
-		return NULL;
-	return setup_shown(&c->steps.steps[step], c->turns[host].values, c->s.arena);
+	const char **shown = ARENA_ARRAY(c->s.arena, c->s.fleet.count + 1, const char *);
+
+	for (size_t i = 0; i < c->s.fleet.count; i++)
+		if (member_is_active(&c->s.fleet.members[i]) && c->turns[i].needs[step])
+			shown[i] =
+				setup_shown(&c->steps.steps[step], c->turns[i].values, c->s.arena);
+	return shown;
 }
 
-/*
- * The hosts on which the step is the same command as on `first`, with it; none where it has been named with a host
- * before.
- */
-static size_t setup_hosts_of(const struct setup_case *c, size_t step, size_t first,
-			     struct words *hosts)
+/* Takes shown[first] out, wherever it stands, and adds the hosts of it. NULL where none is left there. */
+static const char *setup_take(const struct setup_case *c, const char **shown, size_t first,
+			      struct words *hosts)
 {
-	const char *command = setup_command_on(c, step, first), *other;
+	const char *command = shown[first];
 
-	for (size_t i = 0; command && i < c->s.fleet.count; i++) {
-		other = setup_command_on(c, step, i);
-		if (!other || strcmp(other, command) != 0)
+	for (size_t i = first; command && i < c->s.fleet.count; i++) {
+		if (!shown[i] || strcmp(shown[i], command) != 0)
 			continue;
-		if (i < first)
-			return 0;
 		words_add(hosts, c->s.fleet.members[i].host->name);
+		shown[i] = NULL;
 	}
-	return hosts->count;
+	return command;
 }
 
 static size_t setup_print_daemon(const struct setup_case *c)
@@ -232,17 +231,19 @@ static void setup_say_no_driver(const struct setup_case *c)
 static size_t setup_print_step(const struct setup_case *c, size_t at)
 {
 	const struct setup_step *step = &c->steps.steps[at];
+	const char **shown = setup_commands(c, at), *command;
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->s.fleet.count; i++) {
 		struct words hosts = WORDS_INIT(c->s.arena);
 
-		if (!setup_hosts_of(c, at, i, &hosts))
+		command = setup_take(c, shown, i, &hosts);
+		if (!command)
 			continue;
 		count++;
 		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
 		    step->reboot ? "; counts after a REBOOT" : "");
-		say("    %s\n", setup_command_on(c, at, i));
+		say("    %s\n", command);
 	}
 	return count;
 }
@@ -272,6 +273,23 @@ static cJSON *setup_step_json(const struct setup_step *step, const char *command
 	cJSON_AddBoolToObject(item, "reboot", step->reboot);
 	cJSON_AddStringToObject(item, "source", step->source);
 	return item;
+}
+
+static size_t setup_add_step_json(const struct setup_case *c, size_t at, cJSON *array)
+{
+	const char **shown = setup_commands(c, at), *command;
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		struct words hosts = WORDS_INIT(c->s.arena);
+
+		command = setup_take(c, shown, i, &hosts);
+		if (!command)
+			continue;
+		count++;
+		cJSON_AddItemToArray(array, setup_step_json(&c->steps.steps[at], command, &hosts));
+	}
+	return count;
 }
 
 /* What setup does to the daemon.json and the engine of each host. */
@@ -315,16 +333,7 @@ static size_t setup_print_json(const struct setup_case *c)
 	for (size_t i = 0; i < c->s.fleet.count; i++)
 		count += member_is_active(&c->s.fleet.members[i]) && c->turns[i].daemon;
 	for (size_t i = 0; i < c->steps.count; i++)
-		for (size_t k = 0; k < c->s.fleet.count; k++) {
-			struct words hosts = WORDS_INIT(c->s.arena);
-
-			if (!setup_hosts_of(c, i, k, &hosts))
-				continue;
-			count++;
-			cJSON_AddItemToArray(array,
-					     setup_step_json(&c->steps.steps[i],
-							     setup_command_on(c, i, k), &hosts));
-		}
+		count += setup_add_step_json(c, i, array);
 	setup_add_daemon_json(c, json);
 	json_print(stdout, json);
 	return count;

@@ -3,18 +3,6 @@
 
 #include "resolver/os_find.h"
 
-#include <string.h>
-
-static const char *source_cell(const struct catalog *catalog, const char *os, const char *column)
-{
-	const struct table *table = catalog_table(catalog, "os");
-
-	for (size_t row = 0; table && row < table->row_count; row++)
-		if (strcmp(table_cell(table, row, "version"), os) == 0)
-			return table_cell(table, row, column);
-	return "";
-}
-
 void nvidia_source_of(const struct catalog *whole, const struct facts *facts, struct arena *arena,
 		      struct nvidia_source *source)
 {
@@ -25,8 +13,8 @@ void nvidia_source_of(const struct catalog *whole, const struct facts *facts, st
 	*source = (struct nvidia_source){"", "", "", ""};
 	if (!os)
 		return;
-	source->place = source_cell(catalog, os, "repository");
-	source->key = source_cell(catalog, os, "key");
+	source->place = catalog_named(catalog, "os", os, "repository");
+	source->key = catalog_named(catalog, "os", os, "key");
 	source->fingerprint = catalog_named(catalog, "key", source->key, "fingerprint");
 	source->sha256 = catalog_named(catalog, "key", source->key, "sha256");
 	if (!*source->place || (!*source->fingerprint && !*source->sha256))

@@ -199,6 +199,7 @@ const char *setup_shown(const struct setup_step *step, const char *const values[
 struct setup_world {
 	const struct setup_wish *wish;
 	const struct facts *facts;
+	struct nvidia_source nvidia;
 	struct arena *arena;
 };
 
@@ -212,12 +213,8 @@ static const char *setup_value(const void *arg, const char *name)
 		return world->wish->driver;
 	if (strcmp(name, "setup_registry_ca") == 0)
 		return world->wish->registry_ca ? "yes" : "";
-	if (strcmp(name, "setup_nvidia") == 0) {
-		struct nvidia_source source;
-
-		nvidia_source_of(world->wish->catalog, world->facts, world->arena, &source);
-		return source.place;
-	}
+	if (strcmp(name, "setup_nvidia") == 0)
+		return world->nvidia.place;
 	return facts_text(world->facts, fact_row(name), world->arena);
 }
 
@@ -232,9 +229,10 @@ static bool setup_differs(const void *arg, const char *name)
 void setup_needs(const struct setup_steps *steps, const struct setup_wish *wish,
 		 const struct facts *facts, struct arena *arena, bool *needs)
 {
-	struct setup_world world = {wish, facts, arena};
+	struct setup_world world = {.wish = wish, .facts = facts, .arena = arena};
 	struct condition_world judge = {setup_value, setup_differs, &world};
 
+	nvidia_source_of(wish->catalog, facts, arena, &world.nvidia);
 	for (size_t i = 0; i < steps->count; i++)
 		needs[i] = !setup_is_one(wish->skip, steps->steps[i].part) &&
 			   condition_holds(steps->steps[i].condition, &judge);

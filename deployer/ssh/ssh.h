@@ -48,6 +48,12 @@ struct ssh_target {
 	int timeout_s; /* to connect and log in */
 };
 
+/* Whether it is reached by way of a jump host or a program, and not by a connection from here. */
+static inline bool ssh_target_has_way(const struct ssh_target *target)
+{
+	return target->via || *target->proxy_jump || *target->proxy_command;
+}
+
 struct ssh;
 
 /*

@@ -286,14 +286,14 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 			      enum ssh_failure *failure, struct error *err)
 {
 	const struct ssh_target *t = o->target;
-	bool has_way = t->via || *t->proxy_jump || *t->proxy_command;
 	_cleanup_(str_release) struct str said = STR_INIT;
 	char place[200];
 
 	*failure = ssh_openssh_meaning(result->err.text);
 	if (result->status != SSH_FAILED)
 		return ssh_openssh_no_shell(o, result, err);
-	if (has_way && *failure != SSH_FAILED_LOGIN && ssh_openssh_ask_jump(o, &said)) {
+	if (ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN &&
+	    ssh_openssh_ask_jump(o, &said)) {
 		*failure = ssh_openssh_meaning(said.text) == SSH_FAILED_BUSY ? SSH_FAILED_BUSY
 									     : SSH_FAILED_OTHERWISE;
 		return error_set(err, ERROR_FAILED, "%s: not reached by %s: %s",

@@ -32,16 +32,9 @@ static void tunnel_add_jump(const struct ssh_target *t, struct words *words)
 	words_addf(words, "%s%s", starts_with(last, "ssh://") ? "" : "ssh://", last);
 }
 
-void tunnel_words(const struct ssh_target *t, struct words *words)
+/* The last jump host of cluster.yaml. */
+static void tunnel_add_via(const struct ssh_target *t, struct words *words)
 {
-	if (!t->via && *t->proxy_jump)
-		tunnel_add_jump(t, words);
-	if (!t->via && !*t->proxy_jump && *t->proxy_command)
-		words_add_all(words,
-			      WORDS("/bin/sh", "-c",
-				    arena_printf(words->arena, "exec %s", t->proxy_command)));
-	if (!t->via)
-		return;
 	words_add(words, "ssh");
 	ssh_openssh_add_way(t->via, words);
 	words_add_all(words, WORDS("-oBatchMode=yes", "-oControlPath=none"));
@@ -49,6 +42,18 @@ void tunnel_words(const struct ssh_target *t, struct words *words)
 	words_add(words, "-W");
 	words_addf(words, "[%s]:%d", t->address, t->port);
 	words_add(words, t->via->host);
+}
+
+void tunnel_words(const struct ssh_target *t, struct words *words)
+{
+	if (t->via)
+		tunnel_add_via(t, words);
+	else if (*t->proxy_jump)
+		tunnel_add_jump(t, words);
+	else if (*t->proxy_command)
+		words_add_all(words,
+			      WORDS("/bin/sh", "-c",
+				    arena_printf(words->arena, "exec %s", t->proxy_command)));
 }
 
 static int tunnel_by_program(const struct words *words, struct tunnel *tunnel, struct error *err)

@@ -217,7 +217,7 @@ const char *catalog_named(const struct catalog *catalog, const char *name, const
 	const struct table *table = catalog_table(catalog, name);
 
 	for (size_t row = 0; table && row < table->row_count; row++)
-		if (strcmp(table_cell(table, row, "name"), row_name) == 0)
+		if (strcmp(table_cell(table, row, table->columns[0]), row_name) == 0)
 			return table_cell(table, row, column);
 	return "";
 }

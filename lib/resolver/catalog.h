@@ -69,8 +69,8 @@ const struct table *catalog_table(const struct catalog *catalog, const char *com
 bool catalog_refers_to(const char *column, const char *table);
 
 /*
- * A cell of a table whose rows have names (its first column is `name`): the column `install` of the
- * package manager `apt`. "" when there is no such table, row or column.
+ * A cell of a table whose rows have names in the first column: the column `install` of the package manager
+ * `apt`, or the column `repository` of the OS `ubuntu22.04`. "" when there is no such table, row or column.
  */
 const char *catalog_named(const struct catalog *catalog, const char *table, const char *name,
 			  const char *column);

@@ -151,7 +151,7 @@ static bool host_key_scan(const struct ssh_target *t, struct arena *arena, struc
 	};
 	bool found = false;
 
-	if (t->via || *t->proxy_jump || *t->proxy_command || proc_run(&proc, &result, &ignored) < 0)
+	if (ssh_target_has_way(t) || proc_run(&proc, &result, &ignored) < 0)
 		return false;
 	for (char *text = result.out.text, *line; !found && (line = strsep(&text, "\n"));)
 		found = host_key_of_line(line, arena, key);

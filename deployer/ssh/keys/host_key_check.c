@@ -38,8 +38,7 @@ static int host_key_stranger(const struct ssh_target *t, const struct known_host
 	if (known->has_authority)
 		*failure = SSH_FAILED_HOST_KEY;
 	/* ssh-keyscan writes the address, goes by no jump host, and a device keeps nothing */
-	if (*t->host_key_alias || t->via || *t->proxy_jump || *t->proxy_command ||
-	    starts_with(known->path, "/dev/"))
+	if (*t->host_key_alias || ssh_target_has_way(t) || starts_with(known->path, "/dev/"))
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its host key (%s %s) is not in %s%s%s; compare the fingerprint with the host's own, then add it: ringup hosts trust",
