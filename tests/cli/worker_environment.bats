@@ -271,7 +271,7 @@ two_hosts() {
 	chmod +x "$BATS_TEST_TMPDIR/ssh"
 	mpi -np 4 --host 10.9.7.1:2,10.9.7.2:2 --mca plm_rsh_agent "$BATS_TEST_TMPDIR/ssh" --mca btl self,tcp \
 		--mca btl_tcp_if_include 10.9.7.0/24 \
-		--mca oob_tcp_if_include 10.9.7.0/24 "$ALLREDUCE" --no-shm -e 64K -f 64 --timeout 10 --json
+		--mca oob_tcp_if_include 10.9.7.0/24 "$ALLREDUCE" --no-shm -e 64K -f 64 --timeout 60 --json
 }
 
 @test "mpirun on two hosts: rank 0's address is one that the other host does not have itself" {

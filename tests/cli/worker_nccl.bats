@@ -261,9 +261,10 @@ setup() {
 }
 
 @test "an iteration of several collectives may take longer than the deadline of one" {
-	STANDIN_LATE=100000 standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 1 -w 1 -m 25 --timeout 2 --quiet
+	# As above: an iteration takes longer than the deadline, which leaves a busy machine seconds to stall in.
+	STANDIN_LATE=250000 standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 1 -w 1 -m 14 --timeout 3 --quiet
 	[ "$status" -eq 0 ]
-	STANDIN_LATE=100000 standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 1 -w 0 -m 25 -z 1 --timeout 2 --quiet
+	STANDIN_LATE=250000 standin "$ALLREDUCE" --backend nccl --procs 2 --collective alltoallv -b 256 -e 256 -n 1 -w 0 -m 14 -z 1 --timeout 3 --quiet
 	[ "$status" -eq 0 ]
 }
 
