@@ -469,7 +469,7 @@ const struct command command_resolve = {
 		"when there is a cluster file.\n"
 		"Frameworks are tensorflow, torch, jax and mxnet. Made for torch, and resolved with it, are\n"
 		"torchvision, torchaudio, deepspeed, flash-attn, transformer-engine, xformers, megatron-core,\n"
-		"triton and nvshmem.\n"
+		"triton and nvshmem. ucx is built with CUDA for Open MPI, aws-ofi-nccl for NCCL on EFA.\n"
 		"  ringup resolve --update        moves every version, and says which\n"
 		"  ringup resolve --update nccl   moves that one\n"
 		"With --pin the OS's package manager is asked, in an image of the OS, for the version of each\n"

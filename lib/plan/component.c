@@ -28,6 +28,9 @@ const char *const component_names[COMPONENT_COUNT + 1] = {
 	[COMPONENT_CUDNN] = "cudnn",
 	[COMPONENT_NCCL] = "nccl",
 	[COMPONENT_OPENMPI] = "openmpi",
+	[COMPONENT_UCX] = "ucx",
+	[COMPONENT_LIBFABRIC] = "libfabric",
+	[COMPONENT_AWS_OFI_NCCL] = "aws-ofi-nccl",
 };
 
 const char *const component_titles[COMPONENT_COUNT] = {
@@ -55,6 +58,9 @@ const char *const component_titles[COMPONENT_COUNT] = {
 	[COMPONENT_CUDNN] = "cuDNN",
 	[COMPONENT_NCCL] = "NCCL",
 	[COMPONENT_OPENMPI] = "Open MPI",
+	[COMPONENT_UCX] = "UCX",
+	[COMPONENT_LIBFABRIC] = "libfabric",
+	[COMPONENT_AWS_OFI_NCCL] = "aws-ofi-nccl",
 };
 
 static bool is_component_name(const char *known, const char *name)

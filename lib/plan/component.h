@@ -37,6 +37,9 @@ enum component {
 	COMPONENT_CUDNN,
 	COMPONENT_NCCL,
 	COMPONENT_OPENMPI,
+	COMPONENT_UCX,
+	COMPONENT_LIBFABRIC,
+	COMPONENT_AWS_OFI_NCCL,
 	COMPONENT_COUNT,
 	COMPONENT_NONE = COMPONENT_COUNT
 };
@@ -45,28 +48,37 @@ enum component {
 #define COMPONENTS_FRAMEWORK                                                    \
 	(COMPONENT_BIT(COMPONENT_TENSORFLOW) | COMPONENT_BIT(COMPONENT_TORCH) | \
 	 COMPONENT_BIT(COMPONENT_JAX) | COMPONENT_BIT(COMPONENT_MXNET))
-/*
- * Packages that are made for torch. A stack with one of them has torch too, which
- * components_with_torch adds.
- */
+/* Packages that are made for torch. */
 #define COMPONENT_BESIDE_FIRST COMPONENT_TORCHVISION
 #define COMPONENT_BESIDE_LAST COMPONENT_NVSHMEM
 #define COMPONENTS_BESIDE_TORCH \
 	((COMPONENT_BIT(COMPONENT_BESIDE_LAST) << 1) - COMPONENT_BIT(COMPONENT_BESIDE_FIRST))
-static inline uint32_t components_with_torch(uint32_t components)
+/* Libraries of the network that are compiled with CUDA where the stack has it. */
+#define COMPONENTS_FABRIC                                                    \
+	(COMPONENT_BIT(COMPONENT_UCX) | COMPONENT_BIT(COMPONENT_LIBFABRIC) | \
+	 COMPONENT_BIT(COMPONENT_AWS_OFI_NCCL))
+
+/* The components with those that they are made for: torch, and libfabric for NCCL's plug-in. */
+static inline uint32_t components_with_bases(uint32_t components)
 {
-	return components & COMPONENTS_BESIDE_TORCH ? components | COMPONENT_BIT(COMPONENT_TORCH)
-						    : components;
+	if (components & COMPONENTS_BESIDE_TORCH)
+		components |= COMPONENT_BIT(COMPONENT_TORCH);
+	if (components & COMPONENT_BIT(COMPONENT_AWS_OFI_NCCL))
+		components |= COMPONENT_BIT(COMPONENT_LIBFABRIC);
+	return components;
 }
 
 /* Components that only a stack for GPUs has. */
 #define COMPONENTS_GPU                                                    \
 	(COMPONENT_BIT(COMPONENT_DRIVER) | COMPONENT_BIT(COMPONENT_GPU) | \
 	 COMPONENT_BIT(COMPONENT_CUDA) | COMPONENT_BIT(COMPONENT_CUDNN) | \
-	 COMPONENT_BIT(COMPONENT_NCCL))
+	 COMPONENT_BIT(COMPONENT_NCCL) | COMPONENT_BIT(COMPONENT_AWS_OFI_NCCL))
 /* Installed by pip: their versions compare as PEP 440 says, ==2.1 is 2.1.0. */
 #define COMPONENTS_PIP \
 	(COMPONENTS_FRAMEWORK | COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENTS_BESIDE_TORCH)
+
+/* Part of a stack only where a request, or something else of the stack, names them. */
+#define COMPONENTS_WHERE_ASKED (COMPONENTS_PIP | COMPONENTS_FABRIC)
 
 /* "driver", "cuda" and so on: also the names of the catalog's files and columns. */
 extern const char *const component_names[COMPONENT_COUNT + 1]; /* NULL-terminated */

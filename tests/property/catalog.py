@@ -6,6 +6,7 @@ import re
 
 FRAMEWORKS = ("tensorflow", "torch", "jax", "mxnet")
 BESIDE_TORCH = ("torchvision", "torchaudio", "deepspeed", "flash-attn", "transformer-engine", "xformers", "megatron-core", "triton", "nvshmem")
+FABRIC = ("ucx", "libfabric", "aws-ofi-nccl")
 PIP = FRAMEWORKS + ("horovod",) + BESIDE_TORCH
 GPU_ONLY = ("driver", "gpu", "cuda", "cudnn", "nccl")
 COMMON = ("cuda", "os", "glibc", "python", "gcc", "cudnn", "nccl", "openmpi")

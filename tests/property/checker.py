@@ -11,7 +11,7 @@ import json
 import sys
 
 import rules
-from catalog import BESIDE_TORCH, COMMON, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
+from catalog import BESIDE_TORCH, COMMON, FABRIC, FRAMEWORKS, GPU_ONLY, PIP, Catalog, Row
 from versions import cell_admits, compare, in_series, parts, request_admits, request_split
 
 SKIP_GATE = "NVIDIA_DISABLE_REQUIRE=true"
@@ -90,7 +90,8 @@ def row_choices(catalog, document, givens, wrong):
 def parts_wrong(document, givens):
     cuda = document["accelerator"] == "cuda"
     wanted = {n for n in COMMON if cuda or n not in GPU_ONLY}
-    wanted |= {n for n in givens.names if n in PIP}
+    wanted |= {n for n in givens.names if n in PIP + FABRIC}
+    wanted |= {"libfabric"} if "aws-ofi-nccl" in givens.names else set()
     wanted |= {"torch"} if givens.names & set(BESIDE_TORCH) else set()
     for name in sorted(wanted - set(document["stack"])):
         yield f"the stack has no {name}"

@@ -23,6 +23,8 @@ CHANCES = (
     ("cudnn", 0.15),
     ("nccl", 0.15),
     ("openmpi", 0.15),
+    ("ucx", 0.05),
+    ("aws-ofi-nccl", 0.05),
     ("glibc", 0.05),
     ("arch", 0.15),
 )

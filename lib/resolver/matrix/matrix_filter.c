@@ -137,7 +137,7 @@ static uint32_t parts_of(const struct sieve *sieve, uint64_t active)
 
 	if (!((asked_components(sieve, active) | own) & (COMPONENTS_GPU | COMPONENTS_PIP)))
 		parts &= ~COMPONENTS_GPU;
-	return sieve->is_pin ? parts : components_with_torch(parts | own);
+	return sieve->is_pin ? parts : components_with_bases(parts | own);
 }
 
 /* Adds the row as a host's driver or GPU, after the requested units. */

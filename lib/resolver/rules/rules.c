@@ -237,7 +237,7 @@ static bool pins_pass(const struct search *s, uint32_t components, size_t rule)
 /* Whether the rule is about such requests. */
 static bool is_about(const struct search *s, const struct conflict_rule *rule)
 {
-	return !(rule->without & components_with_torch(s->units->asked));
+	return !(rule->without & components_with_bases(s->units->asked));
 }
 
 const struct conflict_rule *rules_refuse_pins(const struct search *s)
@@ -411,9 +411,9 @@ static bool ptx_breach(const struct search *s, const struct value *cuda, struct 
 /* --- CUDA of the system ---------------------------------------------------------------------- */
 
 /*
- * Whether the value takes something that is NVIDIA's for the OS: a CUDA that no wheel of this stack brings, and
- * a cuDNN or NCCL beside the wheel's that is a package, or that is compiled with the toolkit. An archive needs
- * nothing of the OS.
+ * Whether the value takes something that is NVIDIA's for the OS: a CUDA that no wheel of this stack brings, or
+ * whose headers a library of the network is built with, and a cuDNN or NCCL beside the wheel's that is a package, or that is compiled
+ * with the toolkit. An archive needs nothing of the OS.
  */
 static bool takes_repository(const struct search *s, const struct value *value,
 			     const struct value *cuda)
@@ -422,7 +422,7 @@ static bool takes_repository(const struct search *s, const struct value *value,
 
 	if (value->component != COMPONENT_CUDNN && value->component != COMPONENT_NCCL)
 		return (value->component == COMPONENT_CUDA || value->component == COMPONENT_OS) &&
-		       !brings_cuda(s, cuda);
+		       ((s->parts & COMPONENTS_FABRIC) || !brings_cuda(s, cuda));
 	return strcmp(value->kind, "tar") != 0 && !brought_by(s, value->component, &ignored);
 }
 
@@ -430,7 +430,8 @@ static bool takes_repository(const struct search *s, const struct value *value,
 static uint32_t blame_of_system(const struct value *value)
 {
 	uint32_t blame = COMPONENTS_FRAMEWORK | COMPONENTS_BESIDE_TORCH |
-			 COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENT_BIT(COMPONENT_CUDA);
+			 COMPONENT_BIT(COMPONENT_HOROVOD) | COMPONENTS_FABRIC |
+			 COMPONENT_BIT(COMPONENT_CUDA);
 
 	return blame & ~COMPONENT_BIT(value->component);
 }

@@ -29,7 +29,7 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 
 		if (!(active & UNIT_BIT(i)))
 			continue;
-		if (COMPONENT_BIT(unit->component) & COMPONENTS_PIP)
+		if (COMPONENT_BIT(unit->component) & COMPONENTS_WHERE_ASKED)
 			parts |= COMPONENT_BIT(unit->component);
 		range |= unit->component == COMPONENT_DRIVER && !unit->is_pin &&
 			 unit->req.clause_count;
@@ -38,7 +38,7 @@ uint32_t stack_parts(const struct model *model, const struct units *units, uint6
 	/* a host's driver needs no search; a driver that may be chosen or that conflicts does */
 	if ((range || (model->has_driver_rule && !model->cpu)) && !pin)
 		parts |= COMPONENT_BIT(COMPONENT_DRIVER);
-	return components_with_torch(parts);
+	return components_with_bases(parts);
 }
 
 /* Both are requests, or both are of one host. */

@@ -15,27 +15,18 @@
 /* Components in the order in which a person would look for the reason. */
 static const enum component pivots[] = {
 	COMPONENT_GLIBC, /* it and the frameworks only where they are asked for */
-	COMPONENT_CUDA,
-	COMPONENT_OS,
-	COMPONENT_PYTHON,
-	COMPONENT_GCC,
-	COMPONENT_CUDNN,
-	COMPONENT_NCCL,
-	COMPONENT_OPENMPI,
-	COMPONENT_HOROVOD,
-	COMPONENT_TENSORFLOW,
-	COMPONENT_TORCH,
-	COMPONENT_JAX,
-	COMPONENT_MXNET,
-	COMPONENT_TORCHVISION,
-	COMPONENT_TORCHAUDIO,
-	COMPONENT_DEEPSPEED,
-	COMPONENT_FLASH_ATTN,
-	COMPONENT_TRANSFORMER_ENGINE,
-	COMPONENT_XFORMERS,
-	COMPONENT_MEGATRON_CORE,
-	COMPONENT_TRITON,
-	COMPONENT_NVSHMEM,
+	COMPONENT_CUDA,	      COMPONENT_OS,
+	COMPONENT_PYTHON,     COMPONENT_GCC,
+	COMPONENT_CUDNN,      COMPONENT_NCCL,
+	COMPONENT_OPENMPI,    COMPONENT_UCX,
+	COMPONENT_LIBFABRIC,  COMPONENT_AWS_OFI_NCCL,
+	COMPONENT_HOROVOD,    COMPONENT_TENSORFLOW,
+	COMPONENT_TORCH,      COMPONENT_JAX,
+	COMPONENT_MXNET,      COMPONENT_TORCHVISION,
+	COMPONENT_TORCHAUDIO, COMPONENT_DEEPSPEED,
+	COMPONENT_FLASH_ATTN, COMPONENT_TRANSFORMER_ENGINE,
+	COMPONENT_XFORMERS,   COMPONENT_MEGATRON_CORE,
+	COMPONENT_TRITON,     COMPONENT_NVSHMEM,
 };
 
 struct pivot {
@@ -52,7 +43,7 @@ static void trace_exclusion(struct search *s, size_t unit, const struct value *v
 	s->trace = (struct trace){.on = true, .last = last};
 	s->fixed[value->component] = value;
 	s->active = UNIT_BIT(unit);
-	s->parts = components_with_torch(stack_parts(s->model, s->units, s->active) |
+	s->parts = components_with_bases(stack_parts(s->model, s->units, s->active) |
 					 COMPONENT_BIT(value->component));
 	search_run(s);
 	s->fixed[value->component] = NULL;

@@ -59,7 +59,7 @@ bool reach_has(struct reach *reach, const struct value *value)
 	if (reach->is_dead || bit_is_set(reach->found, bit))
 		return !reach->is_dead;
 	s->active = reach->active;
-	s->parts = components_with_torch(reach->parts | COMPONENT_BIT(c));
+	s->parts = components_with_bases(reach->parts | COMPONENT_BIT(c));
 	s->within = open_for(reach, c);
 	has = bit_is_set(s->within, bit);
 	if (has) {

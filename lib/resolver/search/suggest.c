@@ -29,7 +29,7 @@ static bool search_without(struct search *s, uint64_t active, uint32_t named)
 
 	s->active = active;
 	s->named = named;
-	s->parts = components_with_torch(stack_parts(s->model, s->units, active) | named);
+	s->parts = components_with_bases(stack_parts(s->model, s->units, active) | named);
 	found = pins_agree(s, active) && search_run(s);
 	s->named = 0;
 	return found;

@@ -52,8 +52,8 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-12-6=12.6.3-1 libcudnn9-dev-cuda-12=9.10.2.21-1 libcudnn9-headers-cuda-12=9.10.2.21-1 \
       libnccl-dev=2.23.4-1+cuda12.6
-# Open MPI 5.0.6 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 5.0.6 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.6.tar.bz2" -o /tmp/openmpi-5.0.6.tar.bz2; \
     echo "bd4183fcbc43477c254799b429df1a6e576c042e74a2d2f8b37d537b2ff98157  /tmp/openmpi-5.0.6.tar.bz2" | sha256sum -c -; \

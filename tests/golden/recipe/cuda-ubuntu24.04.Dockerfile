@@ -51,8 +51,8 @@ ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn9-dev-cuda-12=9.8.0.87-1 libcudnn9-headers-cuda-12=9.8.0.87-1 libnccl-dev=2.25.1-1+cuda12.8
-# Open MPI 5.0.7 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 5.0.7 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.7.tar.bz2" -o /tmp/openmpi-5.0.7.tar.bz2; \
     echo "119f2009936a403334d0df3c0d74d5595a32d99497f9b1d41e90019fee2fc2dd  /tmp/openmpi-5.0.7.tar.bz2" | sha256sum -c -; \

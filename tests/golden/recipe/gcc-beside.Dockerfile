@@ -58,8 +58,8 @@ ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn9-dev-cuda-11=9.1.0.70-1 libcudnn9-headers-cuda-11=9.1.0.70-1 libnccl-dev=2.15.5-1+cuda11.0
-# Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 4.1.1 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc-8 CXX=g++-8 USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.1.tar.bz2" -o /tmp/openmpi-4.1.1.tar.bz2; \
     echo "e24f7a778bd11a71ad0c14587a7f5b00e68a71aa5623e2157bafee3d44c07cda  /tmp/openmpi-4.1.1.tar.bz2" | sha256sum -c -; \

@@ -59,8 +59,8 @@ RUN step apt-get install -y --no-install-recommends \
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-13-2=13.2.2-1
-# Open MPI 4.1.8 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 4.1.8 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.8.tar.bz2" -o /tmp/openmpi-4.1.8.tar.bz2; \
     echo "466f68e3132a1dc02710cc2011fafced8336d98359fa2dae4dddcfd5719f12a9  /tmp/openmpi-4.1.8.tar.bz2" | sha256sum -c -; \

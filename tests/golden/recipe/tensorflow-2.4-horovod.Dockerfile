@@ -63,8 +63,8 @@ ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn8-dev=8.0.5.39-1+cuda11.0 libnccl-dev=2.15.5-1+cuda11.0
-# Open MPI 4.1.0 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 4.1.0 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.0.tar.bz2" -o /tmp/openmpi-4.1.0.tar.bz2; \
     echo "73866fb77090819b6a8c85cb8539638d37d6877455825b74e289d647a39fd5b5  /tmp/openmpi-4.1.0.tar.bz2" | sha256sum -c -; \

@@ -49,8 +49,8 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/x86_
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-cudart-dev-12-1 cuda-driver-dev-12-1
-# Open MPI 4.1.6 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 4.1.6 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.6.tar.bz2" -o /tmp/openmpi-4.1.6.tar.bz2; \
     echo "f740994485516deb63b5311af122c265179f5328a0d857a567b85db00b11e415  /tmp/openmpi-4.1.6.tar.bz2" | sha256sum -c -; \

@@ -57,8 +57,8 @@ RUN step apt-get install -y --no-install-recommends \
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-13-0=13.0.3-1
-# Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it; without UCX: between
-# hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+# Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \

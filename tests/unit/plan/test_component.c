@@ -31,10 +31,13 @@ static void test_beside_torch(void **state)
 		 flash = COMPONENT_BIT(COMPONENT_FLASH_ATTN);
 
 	(void)state;
-	assert_int_equal(components_with_torch(flash), flash | torch);
-	assert_int_equal(components_with_torch(torch), torch);
-	assert_int_equal(components_with_torch(COMPONENT_BIT(COMPONENT_JAX)),
+	assert_int_equal(components_with_bases(flash), flash | torch);
+	assert_int_equal(components_with_bases(torch), torch);
+	assert_int_equal(components_with_bases(COMPONENT_BIT(COMPONENT_JAX)),
 			 COMPONENT_BIT(COMPONENT_JAX));
+	assert_int_equal(components_with_bases(COMPONENT_BIT(COMPONENT_AWS_OFI_NCCL)),
+			 COMPONENT_BIT(COMPONENT_AWS_OFI_NCCL) |
+				 COMPONENT_BIT(COMPONENT_LIBFABRIC));
 	assert_int_equal(__builtin_popcount(COMPONENTS_BESIDE_TORCH), 9);
 	assert_int_equal(COMPONENTS_BESIDE_TORCH & COMPONENTS_FRAMEWORK, 0);
 	assert_int_equal(COMPONENTS_BESIDE_TORCH & ~COMPONENTS_PIP, 0);
