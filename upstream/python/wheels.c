@@ -70,11 +70,10 @@ static size_t wheel_read_groups(const struct table *table, struct arena *arena,
 /* --- cuDNN and NCCL: one package each ------------------------------------------------------- */
 
 /* NCCL's rows have the revision of its packages too. */
-static const char *wheel_row_version(const struct wheel_group *group, const char *version,
+static const char *wheel_row_version(const char *component, const char *version,
 				     struct arena *arena)
 {
-	return strcmp(group->component, "nccl") == 0 ? arena_printf(arena, "%s-1", version)
-						     : version;
+	return strcmp(component, "nccl") == 0 ? arena_printf(arena, "%s-1", version) : version;
 }
 
 static void wheel_offer(struct refresh *refresh, const struct wheel_group *group,
@@ -105,7 +104,7 @@ static void wheel_offer_library(struct refresh *refresh, const struct wheel_grou
 
 	for (; *versions; versions++) {
 		const struct pypi_file *file = pypi_find(page, *versions, pypi_fits_x86_64);
-		const char *version = wheel_row_version(group, *versions, refresh->arena);
+		const char *version = wheel_row_version(group->component, *versions, refresh->arena);
 
 		if (!*file->sha256 || version_compare(version, group->oldest) < 0)
 			continue;
@@ -346,7 +345,7 @@ static void pip_offer(struct refresh *refresh, const char *component, const char
 			 keys = FACT_LIST_INIT(refresh->arena);
 	const struct offer offer = {
 		.table = component,
-		.version = file->version,
+		.version = wheel_row_version(component, file->version, refresh->arena),
 		.keys = keys.list,
 		.facts = facts.list,
 		.copied = copied,

@@ -201,8 +201,26 @@ static void note_beside(struct search *s, const struct value *wheel, const struc
 				      value_title(own, s->model->arena), wheel->source));
 }
 
+/* torch before 2.1 has an NCCL compiled in: Horovod and the worker load the stack's. */
+static void note_compiled_in(struct search *s, struct plan *plan)
+{
+	const struct value *torch = s->now.chosen[COMPONENT_TORCH],
+			   *nccl = s->now.chosen[COMPONENT_NCCL];
+	const char *own = torch && nccl && !torch->brings[COMPONENT_NCCL]
+				  ? value_cell(torch, "nccl_bundled")
+				  : "";
+
+	if (*own && !version_in_series(nccl->version, own))
+		add_note(plan,
+			 arena_printf(s->model->arena,
+				      "%s has NCCL %s compiled in; what else uses NCCL, and the test of the network, loads %s [%s]",
+				      value_title(torch, s->model->arena), own,
+				      value_title(nccl, s->model->arena), torch->source));
+}
+
 static void note_libraries(struct search *s, struct plan *plan)
 {
+	note_compiled_in(s, plan);
 	for (int c = 0; c < COMPONENT_COUNT; c++)
 		for (int w = COMPONENT_TENSORFLOW; w <= COMPONENT_MXNET; w++)
 			if (s->now.chosen[c] && (s->units->asked & COMPONENT_BIT(c)))
