@@ -57,11 +57,37 @@ static const char *os_find_alias(const struct model *model, const char *name, si
 	return NULL;
 }
 
+/* Whether both are the same but for dots: "ubuntu2204", as NVIDIA's repositories have it, is ubuntu22.04. */
+static bool os_is_but_for_dots(const char *name, const char *os)
+{
+	for (;; name++, os++) {
+		name += strspn(name, ".");
+		os += strspn(os, ".");
+		if (*name != *os || !*name)
+			return *name == *os;
+	}
+}
+
+/* What people call a release otherwise: "jammy", "ubuntu2204", "ubuntu22.04lts". NULL: nothing of the catalog. */
+static const char *os_find_release(const struct model *model, const char *name)
+{
+	const struct table *table = catalog_table(model->catalog, "os");
+	size_t length = strlen(name);
+
+	if (ends_with(name, "lts"))
+		name = arena_strndup(model->arena, name, length - strlen("lts"));
+	for (size_t row = 0; table && row < table->row_count && *name; row++)
+		if (strcmp(table_cell(table, row, "codename"), name) == 0 ||
+		    os_is_but_for_dots(name, table_cell(table, row, "version")))
+			return table_cell(table, row, "version");
+	return NULL;
+}
+
 const char *os_tidy(const struct model *model, const char *words)
 {
 	const struct domain *domain = &model->domains[COMPONENT_OS];
 	char *tidy = arena_strdup(model->arena, words), *to = tidy;
-	const char *name, *alias;
+	const char *name, *alias, *release;
 	size_t length;
 
 	/* a user's own row may have any name */
@@ -74,6 +100,9 @@ const char *os_tidy(const struct model *model, const char *words)
 			*to++ = (char)tolower((unsigned char)*words);
 	*to = '\0';
 	name = tidy + strspn(tidy, "=<>!~");
+	release = os_find_release(model, name);
+	if (release)
+		return arena_printf(model->arena, "%.*s%s", (int)(name - tidy), tidy, release);
 	length = os_find_distribution(name);
 	alias = os_find_alias(model, name, length);
 	return alias ? arena_printf(model->arena, "%.*s%s%s", (int)(name - tidy), tidy, alias,
@@ -96,6 +125,70 @@ const char *os_of_host(const struct catalog *catalog, const char *os)
 		rest += strlen(release);
 		if (!*rest || *rest == '.') /* a release of it: rhel 9.4 is of ubi9 */
 			return name;
+	}
+	return NULL;
+}
+
+/* "docker.io/library/ubuntu" of "ubuntu:22.04", and "22.04"; the tag is empty where there is none. */
+static void os_split_image(const char *name, struct arena *arena, const char **repository,
+			   const char **tag)
+{
+	size_t length = strcspn(name, "@");
+	const char *slash = memrchr(name, '/', length), *colon;
+	bool has_host = slash && strcspn(name, ".:") < strcspn(name, "/");
+
+	colon = memchr(slash ? slash : name, ':', (size_t)(name + length - (slash ? slash : name)));
+	*tag = colon ? arena_strndup(arena, colon + 1, (size_t)(name + length - colon - 1)) : "";
+	*repository = arena_printf(arena, "%s%s%.*s", has_host ? "" : "docker.io/",
+				   slash ? "" : "library/",
+				   (int)((colon ? colon : name + length) - name), name);
+}
+
+/* Whether the tag is of the release: "22.04", "12.5-slim", "jammy-20240227", "centos7.9.2009". */
+static bool os_tag_is_of(const struct table *table, size_t row, const char *tag)
+{
+	const char *version = table_cell(table, row, "version");
+	const char *const names[] = {version, version + os_find_distribution(version),
+				     table_cell(table, row, "codename")};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (*names[i] && starts_with(tag, names[i]) && strchr(".-", tag[strlen(names[i])]))
+			return true;
+	return false;
+}
+
+/* Whether the repository holds releases of that row's OS, and no others: "only" for one that has its name ("ubi9/ubi"). */
+static bool os_repository_is_of(const struct table *table, size_t row, const char *repository,
+				bool *only, struct arena *arena)
+{
+	const char *own, *ignored, *alias = table_cell(table, row, "alias");
+	const char *last = strrchr(repository, '/') + 1;
+
+	os_split_image(table_cell(table, row, "image"), arena, &own, &ignored);
+	*only = strcmp(own, repository) == 0 &&
+		strstr(own, table_cell(table, row, "version")) != NULL;
+	return strcmp(own, repository) == 0 ||
+	       (starts_with(repository, "docker.io/library/") &&
+		(strcmp(last, table_cell(table, row, "distribution")) == 0 ||
+		 list_has(alias, last, strlen(last))));
+}
+
+const char *os_of_image(const struct catalog *catalog, const char *name, struct arena *arena)
+{
+	const struct table *table = catalog_table(catalog, "os");
+	const char *repository, *tag, *dash;
+	bool only;
+
+	os_split_image(name, arena, &repository, &tag);
+	dash = strrchr(tag, '-');
+	for (size_t row = 0; table && row < table->row_count; row++) {
+		const char *version = table_cell(table, row, "version");
+
+		if (ends_with(repository, "/nvidia/cuda")
+			    ? dash && strcmp(dash + 1, version) == 0
+			    : os_repository_is_of(table, row, repository, &only, arena) &&
+				      (only || os_tag_is_of(table, row, tag)))
+			return version;
 	}
 	return NULL;
 }

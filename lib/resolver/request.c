@@ -348,6 +348,23 @@ int units_read(const struct model *model, const char *const *requests, struct un
 	return 0;
 }
 
+int units_add_base(const struct model *model, const char *base, struct units *units,
+		   struct error *err)
+{
+	const char *os = base ? os_of_image(model->catalog, base, model->arena) : NULL;
+	struct unit *unit = &units->list[units->count];
+
+	if (!os)
+		return 0;
+	if (units->count == UNITS_MAX)
+		return request_too_many(err);
+	if (read_unit(model, arena_printf(model->arena, "os==%s", os), units, err) < 0)
+		return -1;
+	unit->text = unit->req.text = arena_printf(model->arena, "image.base: %s", base);
+	unit->is_base = true;
+	return 0;
+}
+
 /* --- hosts -------------------------------------------------------------------------------- */
 
 static struct unit *find_pin(struct units *units, const char *driver, const struct value *gpu)

@@ -28,6 +28,7 @@ struct unit {
 	enum component component;
 	struct requirement req;
 	bool is_pin;	    /* a driver or GPU of the hosts: the stack must fit it */
+	bool is_base;	    /* the OS of image.base */
 	const char *driver; /* of a driver pin: "470.57.02", or a whole branch "470" */
 	const char *product, *sm, *class; /* of a GPU pin; class "" when only sm_NN is known */
 	const struct value *gpu;	  /* its row, or NULL */
@@ -59,6 +60,13 @@ struct units {
  */
 int units_read(const struct model *model, const char *const *requests, struct units *units,
 	       struct error *err);
+
+/*
+ * Adds the OS of the image that a person gave as the base (NULL: none), under that image's name. An image whose name
+ * does not say its OS adds nothing.
+ */
+int units_add_base(const struct model *model, const char *base, struct units *units,
+		   struct error *err);
 
 /* Adds the drivers and GPUs of hosts, each once. */
 int units_add_facts(const struct model *model, const struct facts *facts, size_t count,

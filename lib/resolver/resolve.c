@@ -213,6 +213,12 @@ static void add_notes(struct resolver *r, struct plan *plan)
 	if (tag.because && !tag.refused && plan->note_count < PLAN_NOTES_MAX)
 		plan->notes[plan->note_count++] =
 			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
+	if (input->base && !(r->units.asked & COMPONENT_BIT(COMPONENT_OS)) &&
+	    plan->note_count < PLAN_NOTES_MAX)
+		plan->notes[plan->note_count++] = arena_printf(
+			r->arena,
+			"the OS of image.base %s is not known here, and the recipe is for %s: name its OS in the stack, as os==ubuntu22.04",
+			input->base, plan_choice(plan, "os")->version);
 	for (size_t i = 0; i < plan->allow_count && plan->note_count < PLAN_NOTES_MAX; i++)
 		if (!plan_breaks(plan, plan->allow[i]))
 			plan->notes[plan->note_count++] = arena_printf(
@@ -281,7 +287,8 @@ static int resolve_read(struct resolver *r, const struct catalog *catalog, const
 		return -1;
 	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
 		return check_words(r) < 0 ? -1 : refuse_gpus(r);
-	if (units_read(&r->model, input->requests, &r->units, r->err) < 0)
+	if (units_read(&r->model, input->requests, &r->units, r->err) < 0 ||
+	    units_add_base(&r->model, input->base, &r->units, r->err) < 0)
 		return -1;
 	model_admit_beside(&r->model, &r->units);
 	return r->model.cpu ? 0

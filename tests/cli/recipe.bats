@@ -258,6 +258,14 @@ hash() {
 	apart ringup recipe cuda==12.4.1 gpu==A100 os==rockylinux9
 	says 0
 	! grep -F cuda-compat- ../out
+	# a base of one's own may have it, and the CUDA of a wheel looks for it too
+	printf 'hosts: [a]\nimage: {base: "nvidia/cuda:12.4.1-runtime-ubuntu22.04"}\n' >cluster.yaml
+	apart ringup recipe torch==2.6.0 'gpu==RTX 4090' driver==535.54.03
+	says 0
+	grep -qF "'cuda-compat-*' | xargs -r dpkg --purge" ../out
+	apart ringup recipe torch==2.6.0 gpu==A100
+	says 0
+	! grep -F 'cuda-compat-*' ../out
 }
 
 @test "a wheel that brings CUDA: the OS's own image, and a Dockerfile of at most 100 lines" {

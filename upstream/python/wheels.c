@@ -104,7 +104,8 @@ static void wheel_offer_library(struct refresh *refresh, const struct wheel_grou
 
 	for (; *versions; versions++) {
 		const struct pypi_file *file = pypi_find(page, *versions, pypi_fits_x86_64);
-		const char *version = wheel_row_version(group->component, *versions, refresh->arena);
+		const char *version =
+			wheel_row_version(group->component, *versions, refresh->arena);
 
 		if (!*file->sha256 || version_compare(version, group->oldest) < 0)
 			continue;

@@ -211,11 +211,13 @@ static void note_compiled_in(struct search *s, struct plan *plan)
 				  : "";
 
 	if (*own && !version_in_series(nccl->version, own))
-		add_note(plan,
-			 arena_printf(s->model->arena,
-				      "%s has NCCL %s compiled in; what else uses NCCL, and the test of the network, loads %s [%s]",
-				      value_title(torch, s->model->arena), own,
-				      value_title(nccl, s->model->arena), torch->source));
+		add_note(
+			plan,
+			arena_printf(
+				s->model->arena,
+				"%s has NCCL %s compiled in; what else uses NCCL, and the test of the network, loads %s [%s]",
+				value_title(torch, s->model->arena), own,
+				value_title(nccl, s->model->arena), torch->source));
 }
 
 static void note_libraries(struct search *s, struct plan *plan)

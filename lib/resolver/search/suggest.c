@@ -181,7 +181,10 @@ static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *wh
 	enum component c = s->units->list[unit].component;
 	const struct value *choice = choice_without(s, unit);
 
-	if (choice)
+	if (choice && s->units->list[unit].is_base)
+		suggest_add(why,
+			    arena_printf(s->model->arena, "an image.base of %s", choice->version));
+	else if (choice)
 		suggest_add(why, arena_printf(s->model->arena, "%s==%s", component_names[c],
 					      choice->version));
 }
@@ -189,7 +192,7 @@ static void suggest_choice(struct search *s, size_t unit, struct unsatisfied *wh
 /* Whether the unit may change in a suggestion of two changes, for when no single change helps. */
 static bool can_change(const struct unit *unit)
 {
-	return !unit->is_pin && unit->req.clause_count;
+	return !unit->is_pin && !unit->is_base && unit->req.clause_count;
 }
 
 static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfied *why)
@@ -197,7 +200,9 @@ static bool suggest_both(struct search *s, size_t i, size_t j, struct unsatisfie
 	enum component a = s->units->list[i].component, b = s->units->list[j].component;
 
 	if (a == b ||
-	    !search_without(s, all_but(s, i) & all_but(s, j), COMPONENT_BIT(a) | COMPONENT_BIT(b)))
+	    !search_without(s, all_but(s, i) & all_but(s, j),
+			    COMPONENT_BIT(a) | COMPONENT_BIT(b)) ||
+	    !drives_all(s, s->now.chosen[a]) || !drives_all(s, s->now.chosen[b]))
 		return false;
 	suggest_add(why, arena_printf(s->model->arena, "%s==%s with %s==%s", component_names[a],
 				      s->now.chosen[a]->version, component_names[b],

@@ -25,7 +25,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
+      libibverbs libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/amzn2023/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \

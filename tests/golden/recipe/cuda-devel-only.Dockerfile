@@ -2,9 +2,9 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# cuda 13.3.0 - the only one that 'cuda==13.3.0' admits; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.29.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;common-knowledge;pytorch-cudnn-init;immich-23110;nvidia-container-images;nccl-tags;spack-nccl]
+# cuda 13.3.0 - the only one that 'cuda==13.3.0' admits; cuDNN 9.14.0.64 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.30.7-1 needs CUDA >=12,<14; the driver minimum is the runfile's; the release notes name the branch only [cuda-compatibility;spack-cuda;common-knowledge;pytorch-cudnn-init;immich-23110;nvidia-container-images;openxla;nccl-tags;spack-nccl]
 # cudnn 9.14.0.64 - the newest that works; its builds for CUDA 13; first image 2025-11-05 [pytorch-cudnn-init;immich-23110;nvidia-container-images;common-knowledge]
-# nccl 2.29.7-1 - the newest that works; its builds for CUDA >=12;<14; the CUDA range is Spack's rule [nccl-tags;spack-nccl]
+# nccl 2.30.7-1 - the newest that works; its builds for CUDA >=12;<14; the CUDA range is Spack's rule [openxla;nccl-tags;spack-nccl]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; comes with the OS [common-knowledge]
 # gcc 13.3.0 - the newest that works; for ubuntu24.04; CUDA 13.3.0 needs gcc >=6,<16; the OS's own; 13.2.0 at the release [common-knowledge;cuda-compatibility;spack-cuda]
@@ -59,11 +59,11 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
     step
 ENV PATH=/opt/openmpi/bin:$PATH
-# NCCL 2.29.7-1 from its tagged source: NVIDIA has no package of it for this CUDA
+# NCCL 2.30.7-1 from its tagged source: NVIDIA has no package of it for this CUDA
 RUN set -eu; export CC=gcc CXX=g++; \
-    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.29.7-1.tar.gz" -o /tmp/v2.29.7-1.tar.gz; \
-    echo "e67239212c395bfdb398a7519491840d06fdf6b599c299f97c7ed0109777bba1  /tmp/v2.29.7-1.tar.gz" | sha256sum -c -; \
-    mkdir /tmp/nccl; tar -xf /tmp/v2.29.7-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/NVIDIA/nccl/archive/refs/tags/v2.30.7-1.tar.gz" -o /tmp/v2.30.7-1.tar.gz; \
+    echo "292a7f7a27b6754acaf46b5506a60758ca7b18cc1dfbd3d1d4e1e229d0863b4e  /tmp/v2.30.7-1.tar.gz" | sha256sum -c -; \
+    mkdir /tmp/nccl; tar -xf /tmp/v2.30.7-1.tar.gz -C /tmp/nccl --strip-components=1 --no-same-owner; \
     which make; make -C /tmp/nccl -j"$(nproc)" src.build CUDA_HOME=/usr/local/cuda; \
     mkdir -p /opt/nccl; cp -a /tmp/nccl/build/include /tmp/nccl/build/lib /opt/nccl/; rm -f /opt/nccl/lib/*.a; \
     echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf; ldconfig; \
@@ -97,12 +97,12 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     allreduce --versions; \
     python3 -c 'import ssl'; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "9.14.0.64".split("-")[0].split(".")[:3]); f = c.CDLL("libcudnn.so.9").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.29.7-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.30.7-1".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.3.0" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.29.7-1" \
+      org.ringup.stack.cuda="13.3.0" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.30.7-1" \
       org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
       org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

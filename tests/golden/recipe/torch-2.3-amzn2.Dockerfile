@@ -46,6 +46,7 @@ COPY step /usr/local/bin/step
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng \
+      libibverbs libibverbs-utils librdmacm \
       glibc-devel \
       gcc gcc-c++
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
