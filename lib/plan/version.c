@@ -261,6 +261,11 @@ int requirement_parse(const char *text, struct arena *arena, struct requirement 
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	*req = (struct requirement){.text = arena_strdup(arena, text), .name = name};
+	if (name_length && *rest == '[')
+		return error_set(
+			err, ERROR_USAGE,
+			"'%s': extras follow from the stack, which chooses those of its CUDA; write it without [...]",
+			text);
 	if (name_length)
 		rest = parse_clauses(rest, ", ", arena, req);
 	if (!name_length || *rest)

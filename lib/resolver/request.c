@@ -72,7 +72,8 @@ static const char *pinned(const struct requirement *req, struct arena *arena)
 	const char *version = req->clauses[0].version;
 
 	/* NVIDIA's names of branches: R535 */
-	if ((*version == 'R' || *version == 'r') && isdigit((unsigned char)version[1]))
+	if (strcmp(req->name, "driver") == 0 && (*version == 'R' || *version == 'r') &&
+	    isdigit((unsigned char)version[1]))
 		version++;
 	return ends_with(version, ".*") ? arena_strndup(arena, version, strlen(version) - 2)
 					: version;

@@ -285,6 +285,14 @@ hash() {
 	grep -qF docker.io/ ../out
 }
 
+@test "a small image says what it does without" {
+	unset RINGUP_CATALOG # the real one
+	printf 'hosts: [a]\nimage: {size: small}\n' >cluster.yaml
+	apart ringup recipe torch==2.15.0
+	says 0
+	grep -qF '# image.size: small: without a C compiler torch.compile and Triton fail' ../out
+}
+
 @test "what an OS calls its packages: RPMs of headers end in -devel; pip leaves Debian's own packages be" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
