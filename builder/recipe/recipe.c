@@ -427,7 +427,6 @@ static int recipe_set_all(struct renderer *r)
 	r->spec->os_vendor = *vendor ? vendor : values_get(&r->values, "os.id");
 	recipe_set(r, "pinned", NOT_PINNED);
 	recipe_set(r, "base.made", base_is_made(r) ? "yes" : "");
-	recipe_set(r, "base.named", strcmp(r->cluster->image.base, "auto") == 0 ? "" : "yes");
 	recipe_set(r, "title",
 		   arena_printf(r->arena, "Cluster %s for %s, %s",
 				renderer_is_script(r) ? "host" : "image", r->spec->os,
@@ -473,6 +472,9 @@ static struct renderer *recipe_begin(const struct cluster *cluster, const struct
 			      .base_digest = "",
 			      .unpinned = "",
 			      .snapshot = ""};
+	/* what the values of the stack depend on */
+	recipe_set(r, "base.named", strcmp(cluster->image.base, "auto") == 0 ? "" : "yes");
+	recipe_set(r, "script", renderer_is_script(r) ? "yes" : "");
 	return r;
 }
 
@@ -518,7 +520,6 @@ int recipe_render_script(const struct cluster *cluster, const struct plan *plan,
 	if (image_words_check(cluster, err) < 0 ||
 	    stack_values(r->plan, catalog, arena, &r->values, err) < 0)
 		return -1;
-	recipe_set(r, "script", "yes");
 	recipe_set(r, "base", "");
 	recipe_set(r, "base.os", "");
 	return render_all(r);

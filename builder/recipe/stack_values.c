@@ -5,6 +5,7 @@
 #include "builder/recipe/companions.h"
 #include "builder/recipe/gpu_values.h"
 #include "builder/recipe/pins.h"
+#include "builder/recipe/toolkit_values.h"
 #include "core/str.h"
 #include "plan/component.h"
 #include "plan/version.h"
@@ -299,7 +300,8 @@ static const char *stack_values_join(const char *list, const char *more, struct 
 static void set_packages(const struct plan *plan, struct arena *arena, struct values *values)
 {
 	const char *libraries = values_get(values, "base.libraries");
-	const char *run[2] = {"", *libraries ? libraries : plan->base.packages};
+	const char *deployed = *libraries ? libraries : plan->base.packages;
+	const char *run[2] = {"", *values_get(values, "cuda.build_only") ? "" : deployed};
 	const char *build[2] = {"", *libraries ? plan->base.packages : ""};
 	static const char *const owners[] = {"distribution", "nvidia"};
 
@@ -391,10 +393,11 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	values_set(values, "base.libraries",
 		   libraries_package(plan->base.packages ? plan->base.packages : "",
 				     values_get(values, "cuda.version"), arena));
-	set_packages(plan, arena, values);
 	set_texts(plan, arena, values);
 	if (companions_values(plan, catalog, arena, values, err) < 0)
 		return -1;
 	beside_values(plan, arena, values);
+	toolkit_values(plan, values);
+	set_packages(plan, arena, values);
 	return pins_values(plan, arena, values, err);
 }

@@ -24,6 +24,7 @@
  *                               os.key.fingerprint, os.package_manager.install
  *   cuda.dashed                 "12-2", as in names of packages
  *   cuda.in_repository          "yes" where NVIDIA's repository for the OS has this CUDA
+ *   cuda.build_only             "yes" where the image is without the stack's CUDA (toolkit_values.h)
  *   distribution.* nvidia.*     run_packages and build_packages by whose they are
  *   accelerator base.name base.status base.packages
  *   base.runtime base.toolkit   NVIDIA's images beside base.name: without the toolkit; only with it

