@@ -2,6 +2,7 @@
 #include "builder/recipe/renderer.h"
 
 #include "builder/recipe/host_script.h"
+#include "builder/recipe/stack_values.h"
 #include "core/digest.h"
 #include "core/file.h"
 #include "core/str.h"
@@ -194,6 +195,8 @@ static int renderer_keep_parts(struct renderer *r, struct parts *parts)
 				continue;
 			if (renderer_expand(r, part, &part->sections[s], &text) < 0)
 				return -1;
+			if (ends_with(part->sections[s].name, "packages.lines"))
+				text = package_lines_flow(text, r->arena);
 			values_set(&r->values, part->sections[s].name + strlen("value "), text);
 		}
 		if (kept != i)

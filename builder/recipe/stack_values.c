@@ -15,7 +15,7 @@
 #define NVIDIA_IMAGE "docker.io/nvidia/cuda:"
 #define DEVEL "-devel-"
 #define TOOLKIT "cuda-toolkit-"
-#define LINE_COLUMNS 120 /* of a list of packages or labels */
+#define LINE_COLUMNS 138 /* of a list of packages or labels */
 #define INDENT "      "
 #define HTTPS "https://" /* what every download of the catalog begins with */
 
@@ -45,6 +45,22 @@ const char *package_lines(const char *packages, struct arena *arena)
 		packages += length + (packages[length] == ';');
 	}
 	return lines.length ? arena_strdup(arena, lines.text) : "";
+}
+
+const char *package_lines_flow(const char *lines, struct arena *arena)
+{
+	static const char between[] = " \\\n\t";
+	_cleanup_(str_release) struct str packages = STR_INIT;
+
+	for (lines += strspn(lines, between); *lines; lines += strspn(lines, between)) {
+		size_t length = strcspn(lines, between);
+
+		if (!list_has(packages.text ? packages.text : "", lines, length))
+			str_addf(&packages, "%s%.*s", packages.length ? ";" : "", (int)length,
+				 lines);
+		lines += length;
+	}
+	return packages.length ? package_lines(packages.text, arena) : "";
 }
 
 static void stack_values_set(struct values *values, struct arena *arena, const char *component,

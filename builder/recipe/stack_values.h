@@ -46,7 +46,10 @@
 int stack_values(const struct plan *plan, const struct catalog *catalog, struct arena *arena,
 		 struct values *values, struct error *err);
 
-/* "a;b" as lines of a RUN of at most 120 columns, with continuations between. */
+/* "a;b" as lines of a RUN of at most 138 columns, with continuations between. */
 const char *package_lines(const char *packages, struct arena *arena);
+
+/* The same of lines that recipes have put together: each package once, and as few lines as may be. */
+const char *package_lines_flow(const char *lines, struct arena *arena);
 
 #endif

@@ -271,9 +271,11 @@ hash() {
 @test "a wheel that brings CUDA: the OS's own image, and a Dockerfile of at most 100 lines" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml
-	apart ringup recipe torch gpu==H100
-	says 0
-	[ "$(grep -vc '^#\|^$' ../out)" -le 100 ]
+	for os in ubuntu18.04 ubuntu20.04 ubuntu24.04 debian12 rockylinux9 oraclelinux9 amzn2023 azurelinux3 sles15; do
+		apart ringup recipe torch gpu==H100 os==$os
+		says 0
+		[ "$(grep -vc '^#\|^$' ../out)" -le 100 ]
+	done
 	apart ringup recipe torch==2.15.0 os==ubuntu24.04
 	says 0
 	grep -qxF 'FROM docker.io/library/ubuntu:24.04 AS stack' ../out

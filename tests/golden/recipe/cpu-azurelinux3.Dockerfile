@@ -18,8 +18,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step tdnf install -y \
-      ca-certificates rpm findutils gawk shadow-utils openssh-server openssh-clients iproute procps-ng python3 \
-      python3-devel python3-pip
+      ca-certificates rpm findutils gawk shadow-utils openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM stack AS build
@@ -30,8 +29,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step tdnf install -y \
-      glibc-devel kernel-headers gcc gcc-c++ binutils \
-      ca-certificates curl tar xz gzip bzip2 diffutils findutils make perl which file
+      glibc-devel kernel-headers gcc gcc-c++ binutils ca-certificates curl tar xz gzip bzip2 diffutils findutils make perl which file
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
@@ -55,8 +53,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -71,6 +68,6 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.os="azurelinux3" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="13.2.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8"
+      org.ringup.stack.os="azurelinux3" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="13.2.0" org.ringup.stack.python="3.12" \
+      org.ringup.stack.openmpi="5.0.8"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -19,9 +19,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 openmpi-bin=4.1.4-3+b1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      libnuma1
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 openmpi-bin=4.1.4-3+b1 libibverbs1 \
+      ibverbs-providers ibverbs-utils librdmacm1 libnuma1
 
 # ---- build stage: compiles what has no package; only its results are taken
 FROM ringup-base:debian12-HASH AS build
@@ -33,10 +32,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 openmpi-bin=4.1.4-3+b1 \
-      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
-      libibverbs-dev librdmacm-dev libnuma-dev \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 openmpi-bin=4.1.4-3+b1 g++=4:12.2.0-3 \
+      g++-12=12.2.0-14+deb12u1 libibverbs-dev librdmacm-dev libnuma-dev ca-certificates curl bzip2 xz-utils make perl file
 # UCX 1.22.0 from its tarball, for Open MPI
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/github.com/openucx/ucx/releases/download/v1.22.0/ucx-1.22.0.tar.gz" -o /tmp/ucx-1.22.0.tar.gz; \
@@ -59,8 +56,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=build /opt/ucx/ /opt/ucx/
 RUN echo /opt/ucx/lib >/etc/ld.so.conf.d/ucx.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -74,6 +70,6 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
-      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.ucx="1.22.0"
+      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
+      org.ringup.stack.openmpi="4.1.4" org.ringup.stack.ucx="1.22.0"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,16 +22,13 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip \
-      libgomp \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip libgomp libibverbs \
+      libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/rhel8/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False --setopt=obsoletes=0 \
-      cuda-libraries-10-2-10.2.89-1 libcudnn7-7.6.5.32-1.cuda10.2 \
-      libcublas10-10.2.2.89-1 \
-      cuda-compat-10-2
+      cuda-libraries-10-2-10.2.89-1 libcudnn7-7.6.5.32-1.cuda10.2 libcublas10-10.2.2.89-1 cuda-compat-10-2
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda; \
     echo /usr/local/cuda-10.2/lib64 >/etc/ld.so.conf.d/cuda-10-2.conf; step ldconfig
@@ -53,12 +50,10 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False --setopt=obsoletes=0 \
-      cuda-toolkit-10-2-10.2.89-1 libcudnn7-devel-7.6.5.32-1.cuda10.2 \
-      libcublas-devel-10.2.2.89-1
+      cuda-toolkit-10-2-10.2.89-1 libcudnn7-devel-7.6.5.32-1.cuda10.2 libcublas-devel-10.2.2.89-1
 # Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -95,8 +90,7 @@ ENV PATH=/opt/openmpi/bin:$PATH
 COPY --from=build /opt/nccl/ /opt/nccl/
 RUN echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -115,7 +109,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.5.6-2" \
-      org.ringup.stack.os="oraclelinux8" org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="440.33"
+      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.5.6-2" org.ringup.stack.os="oraclelinux8" \
+      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" \
+      org.ringup.stack.driver="440.33"
 CMD ["/usr/local/bin/ringup-entry"]

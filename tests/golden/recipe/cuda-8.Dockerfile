@@ -24,9 +24,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libgomp1 \
-      libibverbs1 libmlx4-1 libmlx5-1 ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libgomp1 libibverbs1 libmlx4-1 \
+      libmlx5-1 ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1604/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1604/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
@@ -53,8 +52,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libcudnn6-dev=6.0.21-1+cuda8.0 libnccl-dev=2.1.15-1+cuda8.0
@@ -82,8 +80,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -100,7 +97,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="8.0.61" org.ringup.stack.cudnn="6.0.21" org.ringup.stack.nccl="2.1.15-1" \
-      org.ringup.stack.os="ubuntu16.04" org.ringup.stack.glibc="2.23" org.ringup.stack.gcc="5.4.0" \
-      org.ringup.stack.python="3.5" org.ringup.stack.openmpi="4.0.2" org.ringup.stack.driver="375.26"
+      org.ringup.stack.cuda="8.0.61" org.ringup.stack.cudnn="6.0.21" org.ringup.stack.nccl="2.1.15-1" org.ringup.stack.os="ubuntu16.04" \
+      org.ringup.stack.glibc="2.23" org.ringup.stack.gcc="5.4.0" org.ringup.stack.python="3.5" org.ringup.stack.openmpi="4.0.2" \
+      org.ringup.stack.driver="375.26"
 CMD ["/usr/local/bin/ringup-entry"]

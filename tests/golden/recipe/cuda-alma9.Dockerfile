@@ -22,13 +22,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-libraries-12-4-12.4.1-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.21.5-1+cuda12.4 \
-      cuda-compat-12-4
+      cuda-libraries-12-4-12.4.1-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.21.5-1+cuda12.4 cuda-compat-12-4
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.4 /usr/local/cuda; \
     echo /usr/local/cuda-12.4/lib64 >/etc/ld.so.conf.d/cuda-12-4.conf; step ldconfig
@@ -50,8 +49,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-12-4-12.4.1-1 libcudnn9-devel-cuda-12-9.10.2.21-1 libnccl-devel-2.21.5-1+cuda12.4
@@ -79,8 +77,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -99,7 +96,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.4.1" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.21.5-1" \
-      org.ringup.stack.os="almalinux9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" \
-      org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.6" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.4.1" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.21.5-1" org.ringup.stack.os="almalinux9" \
+      org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.6" \
+      org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

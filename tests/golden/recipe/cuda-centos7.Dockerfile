@@ -24,16 +24,13 @@ COPY step /usr/local/bin/step
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libgomp \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libgomp libibverbs \
+      libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step yum install -y --setopt=skip_missing_names_on_install=False --setopt=obsoletes=0 \
-      cuda-libraries-10-2-10.2.89-1 libcudnn8-8.6.0.163-1.cuda10.2 libnccl-2.15.5-1+cuda10.2 \
-      libcublas10-10.2.2.89-1 \
-      cuda-compat-10-2
+      cuda-libraries-10-2-10.2.89-1 libcudnn8-8.6.0.163-1.cuda10.2 libnccl-2.15.5-1+cuda10.2 libcublas10-10.2.2.89-1 cuda-compat-10-2
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda; \
     echo /usr/local/cuda-10.2/lib64 >/etc/ld.so.conf.d/cuda-10-2.conf; step ldconfig
@@ -55,12 +52,10 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates curl tar xz bzip2 make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates curl tar xz bzip2 make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step yum install -y --setopt=skip_missing_names_on_install=False --setopt=obsoletes=0 \
-      cuda-toolkit-10-2-10.2.89-1 libcudnn8-devel-8.6.0.163-1.cuda10.2 libnccl-devel-2.15.5-1+cuda10.2 \
-      libcublas-devel-10.2.2.89-1
+      cuda-toolkit-10-2-10.2.89-1 libcudnn8-devel-8.6.0.163-1.cuda10.2 libnccl-devel-2.15.5-1+cuda10.2 libcublas-devel-10.2.2.89-1
 # Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -85,8 +80,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -105,7 +99,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="8.6.0.163" org.ringup.stack.nccl="2.15.5-1" \
-      org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="4.8.5" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="440.33"
+      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="8.6.0.163" org.ringup.stack.nccl="2.15.5-1" org.ringup.stack.os="centos7" \
+      org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="4.8.5" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" \
+      org.ringup.stack.driver="440.33"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -24,13 +24,12 @@ COPY step /usr/local/bin/step
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/8.5.2111/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel8/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-libraries-11-2-11.2.2-1 libcudnn9-cuda-11-9.1.0.70-1 libnccl-2.8.4-1+cuda11.2 \
-      cuda-compat-11-2
+      cuda-libraries-11-2-11.2.2-1 libcudnn9-cuda-11-9.1.0.70-1 libnccl-2.8.4-1+cuda11.2 cuda-compat-11-2
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-11.2 /usr/local/cuda; \
     echo /usr/local/cuda-11.2/lib64 >/etc/ld.so.conf.d/cuda-11-2.conf; step ldconfig
@@ -52,8 +51,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-11-2-11.2.2-1 libcudnn9-devel-cuda-11-9.1.0.70-1 libnccl-devel-2.8.4-1+cuda11.2
@@ -81,8 +79,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -101,7 +98,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.2.2" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.8.4-1" \
-      org.ringup.stack.os="centos8" org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.0" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.2.2" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="centos8" \
+      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.0" \
+      org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,13 +22,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian10/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-11-8=11.8.0-1 libcudnn9-cuda-11=9.1.0.70-1 libnccl2=2.16.5-1+cuda11.8 \
-      cuda-compat-11-8
+      cuda-libraries-11-8=11.8.0-1 libcudnn9-cuda-11=9.1.0.70-1 libnccl2=2.16.5-1+cuda11.8 cuda-compat-11-8
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-11.8 /usr/local/cuda; \
     echo /usr/local/cuda-11.8/lib64 >/etc/ld.so.conf.d/cuda-11-8.conf; step ldconfig
@@ -43,12 +42,10 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-11-8=11.8.0-1 libcudnn9-dev-cuda-11=9.1.0.70-1 libcudnn9-headers-cuda-11=9.1.0.70-1 \
-      libnccl-dev=2.16.5-1+cuda11.8
+      cuda-toolkit-11-8=11.8.0-1 libcudnn9-dev-cuda-11=9.1.0.70-1 libcudnn9-headers-cuda-11=9.1.0.70-1 libnccl-dev=2.16.5-1+cuda11.8
 # Open MPI 4.1.4 from its tarball; no user and no host of the build is written into it; without UCX, which a
 # request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -73,8 +70,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -91,7 +87,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.16.5-1" \
-      org.ringup.stack.os="debian10" org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.3.0" \
-      org.ringup.stack.python="3.7" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.16.5-1" org.ringup.stack.os="debian10" \
+      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.3.0" org.ringup.stack.python="3.7" org.ringup.stack.openmpi="4.1.4" \
+      org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,15 +22,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      python3-pip=23.0.1+dfsg-1 \
-      python3-dev=3.11.2-1+b1
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 libibverbs1 ibverbs-providers ibverbs-utils \
+      librdmacm1 python3-pip=23.0.1+dfsg-1 python3-dev=3.11.2-1+b1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-12-6=12.6.3-1 libcudnn9-cuda-12=9.10.2.21-1 libnccl2=2.23.4-1+cuda12.6 \
-      cuda-compat-12-6
+      cuda-libraries-12-6=12.6.3-1 libcudnn9-cuda-12=9.10.2.21-1 libnccl2=2.23.4-1+cuda12.6 cuda-compat-12-6
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.6 /usr/local/cuda; \
     echo /usr/local/cuda-12.6/lib64 >/etc/ld.so.conf.d/cuda-12-6.conf; step ldconfig
@@ -45,13 +42,11 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
-      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 ca-certificates curl bzip2 xz-utils make \
+      perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-12-6=12.6.3-1 libcudnn9-dev-cuda-12=9.10.2.21-1 libcudnn9-headers-cuda-12=9.10.2.21-1 \
-      libnccl-dev=2.23.4-1+cuda12.6
+      cuda-toolkit-12-6=12.6.3-1 libcudnn9-dev-cuda-12=9.10.2.21-1 libcudnn9-headers-cuda-12=9.10.2.21-1 libnccl-dev=2.23.4-1+cuda12.6
 # Open MPI 5.0.6 from its tarball; no user and no host of the build is written into it; without UCX, which a
 # request `ucx` adds: between hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -76,8 +71,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -94,7 +88,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" \
-      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
-      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="5.0.6" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" org.ringup.stack.os="debian12" \
+      org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="5.0.6" \
+      org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,13 +22,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-13-3=13.3.0-1 libcudnn9-cuda-13=9.14.0.64-1 \
-      cuda-compat-13-3
+      cuda-libraries-13-3=13.3.0-1 libcudnn9-cuda-13=9.14.0.64-1 cuda-compat-13-3
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.3 /usr/local/cuda; \
     echo /usr/local/cuda-13.3/lib64 >/etc/ld.so.conf.d/cuda-13-3.conf; step ldconfig
@@ -43,8 +42,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-13-3=13.3.0-1 libcudnn9-dev-cuda-13=9.14.0.64-1 libcudnn9-headers-cuda-13=9.14.0.64-1
@@ -84,8 +82,7 @@ ENV PATH=/opt/openmpi/bin:$PATH
 COPY --from=build /opt/nccl/ /opt/nccl/
 RUN echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -102,7 +99,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.3.0" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.30.7-1" \
-      org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.cuda="13.3.0" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.30.7-1" org.ringup.stack.os="ubuntu24.04" \
+      org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

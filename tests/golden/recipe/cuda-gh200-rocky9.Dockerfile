@@ -24,13 +24,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/sbsa D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-libraries-12-6-12.6.3-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.23.4-1+cuda12.6 \
-      cuda-compat-12-6
+      cuda-libraries-12-6-12.6.3-1 libcudnn9-cuda-12-9.10.2.21-1 libnccl-2.23.4-1+cuda12.6 cuda-compat-12-6
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.6 /usr/local/cuda; \
     echo /usr/local/cuda-12.6/lib64 >/etc/ld.so.conf.d/cuda-12-6.conf; step ldconfig
@@ -52,8 +51,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-12-6-12.6.3-1 libcudnn9-devel-cuda-12-9.10.2.21-1 libnccl-devel-2.23.4-1+cuda12.6
@@ -81,8 +79,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -101,8 +98,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.arch="aarch64" org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" \
-      org.ringup.stack.nccl="2.23.4-1" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
-      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="5.0.8" \
-      org.ringup.stack.driver="535.54.03" org.ringup.stack.gpu="GH200"
+      org.ringup.stack.arch="aarch64" org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" \
+      org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" \
+      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="535.54.03" org.ringup.stack.gpu="GH200"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,13 +22,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel10/x86_64 CDF6BA43.pub afbea87d3b979b3788ef34223aeeb323ade481128e2c133723ae99b8a51368bb cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-libraries-13-0-13.0.2-1 libcudnn9-cuda-13-9.14.0.64-1 libnccl-2.28.3-1+cuda13.0 \
-      cuda-compat-13-0
+      cuda-libraries-13-0-13.0.2-1 libcudnn9-cuda-13-9.14.0.64-1 libnccl-2.28.3-1+cuda13.0 cuda-compat-13-0
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda; \
     echo /usr/local/cuda-13.0/lib64 >/etc/ld.so.conf.d/cuda-13-0.conf; step ldconfig
@@ -43,8 +42,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-13-0-13.0.2-1 libcudnn9-devel-cuda-13-9.14.0.64-1 libnccl-devel-2.28.3-1+cuda13.0
@@ -72,8 +70,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -93,6 +90,6 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.14.0.64" org.ringup.stack.nccl="2.28.3-1" \
-      org.ringup.stack.os="rockylinux10" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="14.2.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.os="rockylinux10" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="14.2.0" org.ringup.stack.python="3.12" \
+      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -26,8 +26,7 @@ RUN step zypper -n install --no-recommends \
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step zypper -n install --no-recommends \
-      cuda-libraries-13-0-13.0.2-1 libcudnn9-cuda-13-9.13.0.50-1 libnccl-2.28.3-1+cuda13.0 \
-      cuda-compat-13-0
+      cuda-libraries-13-0-13.0.2-1 libcudnn9-cuda-13-9.13.0.50-1 libnccl-2.28.3-1+cuda13.0 cuda-compat-13-0
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda; \
     echo /usr/local/cuda-13.0/lib64 >/etc/ld.so.conf.d/cuda-13-0.conf; step ldconfig
@@ -49,8 +48,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step zypper -n install --no-recommends \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates curl tar gzip xz bzip2 diffutils findutils gawk make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates curl tar gzip xz bzip2 diffutils findutils gawk make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step zypper -n install --no-recommends \
       cuda-toolkit-13-0-13.0.2-1 libcudnn9-devel-cuda-13-9.13.0.50-1 libnccl-devel-2.28.3-1+cuda13.0
@@ -78,8 +76,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -98,7 +95,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.13.0.50" org.ringup.stack.nccl="2.28.3-1" \
-      org.ringup.stack.os="sles15" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="7.5.0" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.13.0.50" org.ringup.stack.nccl="2.28.3-1" org.ringup.stack.os="sles15" \
+      org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -47,8 +47,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.8/ /usr/local/cuda-11.8/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -79,8 +78,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -99,7 +97,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.16.2-1" \
-      org.ringup.stack.os="ubi8" org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.8.0" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.16.2-1" org.ringup.stack.os="ubi8" \
+      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.4" \
+      org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

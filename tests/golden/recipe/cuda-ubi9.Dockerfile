@@ -47,8 +47,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-12.4/ /usr/local/cuda-12.4/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -79,8 +78,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -99,7 +97,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.4.1" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.21.5-1" \
-      org.ringup.stack.os="ubi9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" \
-      org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.6" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.4.1" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.21.5-1" org.ringup.stack.os="ubi9" \
+      org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.6" \
+      org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,9 +22,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libgomp1 \
-      libibverbs1 libmlx4-1 libmlx5-1 ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libgomp1 libibverbs1 libmlx4-1 \
+      libmlx5-1 ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1404/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1404/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
@@ -44,8 +43,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends \
       cuda-toolkit-9-0=9.0.176-1 libcudnn7-dev=7.6.4.38-1+cuda9.0 libnccl-dev=2.4.2-1+cuda9.0
@@ -73,8 +71,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -91,7 +88,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" org.ringup.stack.nccl="2.4.2-1" \
-      org.ringup.stack.os="ubuntu14.04" org.ringup.stack.glibc="2.19" org.ringup.stack.gcc="4.8.4" \
-      org.ringup.stack.python="3.4" org.ringup.stack.openmpi="3.1.4" org.ringup.stack.driver="384.81"
+      org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" org.ringup.stack.nccl="2.4.2-1" org.ringup.stack.os="ubuntu14.04" \
+      org.ringup.stack.glibc="2.19" org.ringup.stack.gcc="4.8.4" org.ringup.stack.python="3.4" org.ringup.stack.openmpi="3.1.4" \
+      org.ringup.stack.driver="384.81"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -22,16 +22,13 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libgomp1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libgomp1 libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-10-2=10.2.89-1 libcudnn7=7.6.5.32-1+cuda10.2 libnccl2=2.6.4-1+cuda10.2 \
-      libcublas10=10.2.2.89-1 \
-      cuda-compat-10-2
+      cuda-libraries-10-2=10.2.89-1 libcudnn7=7.6.5.32-1+cuda10.2 libnccl2=2.6.4-1+cuda10.2 libcublas10=10.2.2.89-1 cuda-compat-10-2
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.2 /usr/local/cuda; \
     echo /usr/local/cuda-10.2/lib64 >/etc/ld.so.conf.d/cuda-10-2.conf; step ldconfig
@@ -53,12 +50,10 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-toolkit-10-2=10.2.89-1 libcudnn7-dev=7.6.5.32-1+cuda10.2 libnccl-dev=2.6.4-1+cuda10.2 \
-      libcublas-dev=10.2.2.89-1
+      cuda-toolkit-10-2=10.2.89-1 libcudnn7-dev=7.6.5.32-1+cuda10.2 libnccl-dev=2.6.4-1+cuda10.2 libcublas-dev=10.2.2.89-1
 # Open MPI 4.0.3 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -83,8 +78,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -101,7 +95,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.6.4-1" \
-      org.ringup.stack.os="ubuntu18.04" org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="7.5.0" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="440.33"
+      org.ringup.stack.cuda="10.2.89" org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.6.4-1" org.ringup.stack.os="ubuntu18.04" \
+      org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" \
+      org.ringup.stack.driver="440.33"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -27,8 +27,8 @@ COPY step /usr/local/bin/step
 RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # the cuDNN that NVIDIA's image may bring is not the one of this stack
 RUN dpkg-query --show --showformat '${Package}\n' 'libcudnn*' | xargs -r dpkg --purge
 # NVIDIA's repository, and the packages that come from it
@@ -54,8 +54,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-12.2/ /usr/local/cuda-12.2/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -86,8 +85,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -104,7 +102,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.2.2" org.ringup.stack.cudnn="8.9.7.29" org.ringup.stack.nccl="2.19.3-1" \
-      org.ringup.stack.os="ubuntu22.04" org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" \
-      org.ringup.stack.python="3.10" org.ringup.stack.openmpi="4.1.6" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.2.2" org.ringup.stack.cudnn="8.9.7.29" org.ringup.stack.nccl="2.19.3-1" org.ringup.stack.os="ubuntu22.04" \
+      org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" org.ringup.stack.openmpi="4.1.6" \
+      org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -49,8 +49,7 @@ RUN step apt-get install -y --no-install-recommends \
 RUN set -eu; python3 -m pip freeze | sed -nE '/^(tensorflow|tensorflow-gpu|torch|jax|jaxlib|mxnet[-a-z0-9]*|horovod|numpy|protobuf|nvidia-[-a-z0-9]*)==/p' >/tmp/stack.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stack.txt numpy 'torch>=2,<3'
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -68,6 +67,6 @@ ENV QUOTES="say \"hi\""
 ENV DOLLAR="\$HOME \\ x"
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
-      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.10"
+      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
+      org.ringup.stack.openmpi="4.1.10"
 CMD ["/usr/local/bin/ringup-entry"]

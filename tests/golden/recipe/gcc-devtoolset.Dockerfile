@@ -29,8 +29,8 @@ COPY step /usr/local/bin/step
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
@@ -60,8 +60,7 @@ RUN set -eu; \
     step
 # the compiler, and headers
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      glibc-devel devtoolset-10-gcc-c++ \
-      ca-certificates curl tar xz bzip2 make perl which file
+      glibc-devel devtoolset-10-gcc-c++ ca-certificates curl tar xz bzip2 make perl which file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.1/ /usr/local/cuda-11.1/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -154,8 +153,7 @@ RUN set -eu; printf '%s\n' \
     step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
     rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -178,8 +176,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.9.1" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="11.1.1" \
-      org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="centos7" \
-      org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="10" org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.torch="1.9.1" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="11.1.1" org.ringup.stack.cudnn="8.0.5.39" \
+      org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="10" \
+      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

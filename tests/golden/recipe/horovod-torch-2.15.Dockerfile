@@ -24,12 +24,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      libc6-dev \
-      gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
-      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
-      python3-pip=23.0.1+dfsg-1 \
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 libibverbs1 ibverbs-providers ibverbs-utils \
+      librdmacm1 libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
@@ -46,9 +42,8 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
-      g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 ca-certificates curl bzip2 xz-utils make \
+      perl file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # the toolkit, and headers of NVIDIA's libraries
@@ -177,8 +172,7 @@ RUN set -eu; printf '%s\n' \
     step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
     rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -199,8 +193,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.15.0" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="13.2.2" \
-      org.ringup.stack.cudnn="9.26.0.51" org.ringup.stack.nccl="2.30.7" org.ringup.stack.os="debian12" \
-      org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" \
-      org.ringup.stack.openmpi="4.1.8" org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.torch="2.15.0" org.ringup.stack.horovod="0.28.1" org.ringup.stack.cuda="13.2.2" org.ringup.stack.cudnn="9.26.0.51" \
+      org.ringup.stack.nccl="2.30.7" org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
+      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -25,15 +25,13 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libgomp1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libgomp1 libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-10-0=10.0.130-1 libcudnn7=7.4.2.24-1+cuda10.0 libnccl2=2.6.4-1+cuda10.0 \
-      cuda-compat-10-0
+      cuda-libraries-10-0=10.0.130-1 libcudnn7=7.4.2.24-1+cuda10.0 libnccl2=2.6.4-1+cuda10.0 cuda-compat-10-0
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-10.0 /usr/local/cuda; \
     echo /usr/local/cuda-10.0/lib64 >/etc/ld.so.conf.d/cuda-10-0.conf; step ldconfig
@@ -58,9 +56,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc-4.8 g++-4.8 \
-      gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc-4.8 g++-4.8 gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-10-0=10.0.130-1 libcudnn7-dev=7.4.2.24-1+cuda10.0 libnccl-dev=2.6.4-1+cuda10.0
@@ -151,8 +147,7 @@ RUN set -eu; printf '%s\n' \
     step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
     rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -177,7 +172,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.tensorflow="1.14.0" org.ringup.stack.torch="1.1.0" org.ringup.stack.horovod="0.18.1" \
-      org.ringup.stack.cuda="10.0.130" org.ringup.stack.cudnn="7.4.2.24" org.ringup.stack.nccl="2.6.4-1" \
-      org.ringup.stack.os="ubuntu18.04" org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="4.8.5" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.7" org.ringup.stack.driver="410.48"
+      org.ringup.stack.cuda="10.0.130" org.ringup.stack.cudnn="7.4.2.24" org.ringup.stack.nccl="2.6.4-1" org.ringup.stack.os="ubuntu18.04" \
+      org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="4.8.5" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.7" \
+      org.ringup.stack.driver="410.48"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -28,10 +28,8 @@ COPY step /usr/local/bin/step
 RUN rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia-ml.list; apt-mark showhold | xargs -r apt-mark unhold
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libgomp1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      libquadmath0
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libgomp1 libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1 libquadmath0
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
@@ -56,8 +54,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.7/ /usr/local/cuda-11.7/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -102,8 +99,7 @@ RUN set -eu; printf '%s\n' \
       >/tmp/mxnet.txt; \
     step python3 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/mxnet.txt
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -122,8 +118,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.mxnet="1.9.1" org.ringup.stack.cuda="11.7.1" org.ringup.stack.cudnn="8.5.0.96" \
-      org.ringup.stack.nccl="2.13.4-1" org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" \
-      org.ringup.stack.gcc="9.4.0" org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.4" \
-      org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.mxnet="1.9.1" org.ringup.stack.cuda="11.7.1" org.ringup.stack.cudnn="8.5.0.96" org.ringup.stack.nccl="2.13.4-1" \
+      org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" org.ringup.stack.python="3.8" \
+      org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -25,8 +25,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python36 python36-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm
 # the NCCL that NVIDIA's image brings is not the one of this stack
 RUN rpm -qa 'libnccl*' | xargs -r rpm -e
 # NVIDIA's repository, and the packages that come from it
@@ -50,8 +50,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-11.2/ /usr/local/cuda-11.2/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -94,8 +93,7 @@ ENV PATH=/opt/openmpi/bin:$PATH
 COPY --from=build /opt/nccl/ /opt/nccl/
 RUN echo /opt/nccl/lib >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -114,7 +112,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="11.2.2" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.10.3-1" \
-      org.ringup.stack.os="rockylinux8" org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" \
-      org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.2.2" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.10.3-1" org.ringup.stack.os="rockylinux8" \
+      org.ringup.stack.glibc="2.28" org.ringup.stack.gcc="8.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.1.4" \
+      org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -21,10 +21,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 \
-      openmpi-bin=4.1.4-3+b1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      python3-pip=23.0.1+dfsg-1
+      ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 openmpi-bin=4.1.4-3+b1 libibverbs1 \
+      ibverbs-providers ibverbs-utils librdmacm1 python3-pip=23.0.1+dfsg-1
 # CUDA 12.6.3, cuDNN 9.10.2.21 and NCCL 2.23.4-1 from NVIDIA's wheels: only files with these checksums
 RUN set -eu; printf '%s\n' \
       'nvidia-cuda-runtime-cu12==12.6.77 --hash=sha256:ba3b56a4f896141e25e19ab287cd71e52a6a0f4b29d0d31609f60e3b4d5219b7' \
@@ -47,8 +45,7 @@ ARG PIP_INDEX_URL=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 \
-      libopenmpi-dev=4.1.4-3+b1 openmpi-bin=4.1.4-3+b1
+      libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 libopenmpi-dev=4.1.4-3+b1 openmpi-bin=4.1.4-3+b1
 # the all-reduce worker
 COPY worker/ /src/worker/
 RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
@@ -59,8 +56,7 @@ ARG PIP_INDEX_URL=
 ARG SOURCE_DATE_EPOCH=1704067200
 
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -75,7 +71,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" \
-      org.ringup.stack.os="debian12" org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" \
-      org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.23.4-1" org.ringup.stack.os="debian12" \
+      org.ringup.stack.glibc="2.36" org.ringup.stack.gcc="12.2.0" org.ringup.stack.python="3.11.2" org.ringup.stack.openmpi="4.1.4" \
+      org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

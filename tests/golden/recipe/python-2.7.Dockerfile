@@ -23,9 +23,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python python-dev python-pip \
-      libgomp1 \
-      libibverbs1 libmlx4-1 libmlx5-1 ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python python-dev python-pip libgomp1 libibverbs1 libmlx4-1 libmlx5-1 \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1604/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1604/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
@@ -52,8 +51,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-9-0=9.0.176-1 libcudnn7-dev=7.6.4.38-1+cuda9.0 libnccl-dev=2.5.6-1+cuda9.0
@@ -86,8 +84,7 @@ RUN set -eu; step python2.7 -m pip install --no-cache-dir 'tensorflow-gpu==1.12.
 COPY --from=build /usr/local/cuda-9.0/bin/ptxas /usr/local/cuda-9.0/bin/ptxas
 COPY --from=build /usr/local/cuda-9.0/nvvm/libdevice/ /usr/local/cuda-9.0/nvvm/libdevice/
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -106,7 +103,6 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.tensorflow="1.12.0" org.ringup.stack.cuda="9.0.176" org.ringup.stack.cudnn="7.6.4.38" \
-      org.ringup.stack.nccl="2.5.6-1" org.ringup.stack.os="ubuntu16.04" org.ringup.stack.glibc="2.23" \
-      org.ringup.stack.gcc="5.4.0" org.ringup.stack.python="2.7" org.ringup.stack.openmpi="3.1.4" \
-      org.ringup.stack.driver="384.81"
+      org.ringup.stack.nccl="2.5.6-1" org.ringup.stack.os="ubuntu16.04" org.ringup.stack.glibc="2.23" org.ringup.stack.gcc="5.4.0" \
+      org.ringup.stack.python="2.7" org.ringup.stack.openmpi="3.1.4" org.ringup.stack.driver="384.81"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -27,9 +27,8 @@ COPY step /usr/local/bin/step
 RUN sed -i -e 's/^mirrorlist=/#&/' -e 's|^#* *baseurl=http://mirror\.centos\.org/[^/]*/[^/]*/|baseurl=https://vault.centos.org/7.9.2009/|' /etc/yum.repos.d/CentOS-*.repo
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libgomp \
-      libibverbs libibverbs-utils librdmacm
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libgomp libibverbs \
+      libibverbs-utils librdmacm
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel7/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/rhel7/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
@@ -59,8 +58,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates curl tar xz bzip2 make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates curl tar xz bzip2 make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       cuda-toolkit-9-0-9.0.176-1 libcudnn7-devel-7.6.5.32-1.cuda9.0 libnccl-devel-2.5.6-1+cuda9.0
@@ -173,8 +171,7 @@ RUN set -eu; printf '%s\n' \
     step python3 -m pip install --no-cache-dir --no-deps /opt/wheels/horovod-*.whl; \
     rm -r /opt/wheels; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -198,7 +195,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.tensorflow="1.12.0" org.ringup.stack.horovod="0.19.5" org.ringup.stack.cuda="9.0.176" \
-      org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.5.6-1" org.ringup.stack.os="centos7" \
-      org.ringup.stack.glibc="2.17" org.ringup.stack.gcc="4.8.5" org.ringup.stack.python="3.6" \
-      org.ringup.stack.openmpi="4.0.2" org.ringup.stack.driver="418.87" org.ringup.stack.gpu="Tesla V100 SXM2"
+      org.ringup.stack.cudnn="7.6.5.32" org.ringup.stack.nccl="2.5.6-1" org.ringup.stack.os="centos7" org.ringup.stack.glibc="2.17" \
+      org.ringup.stack.gcc="4.8.5" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.2" org.ringup.stack.driver="418.87" \
+      org.ringup.stack.gpu="Tesla V100 SXM2"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -23,9 +23,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libgomp1 \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libgomp1 libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda && \
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
@@ -53,8 +52,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-cudart-dev-10-1 cuda-driver-dev-10-1
@@ -90,8 +88,7 @@ RUN set -eu; printf '%s\n' \
       >/tmp/torch.txt; \
     step python3 -m pip install --no-cache-dir --ignore-installed --no-deps --require-hashes -r /tmp/torch.txt
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -108,8 +105,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="1.4.0" org.ringup.stack.cuda="10.1.243" org.ringup.stack.cudnn="7.6.3.30" \
-      org.ringup.stack.nccl="2.8.3-1" org.ringup.stack.os="ubuntu18.04" org.ringup.stack.glibc="2.27" \
-      org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" org.ringup.stack.openmpi="4.0.3" \
-      org.ringup.stack.driver="418.39"
+      org.ringup.stack.torch="1.4.0" org.ringup.stack.cuda="10.1.243" org.ringup.stack.cudnn="7.6.3.30" org.ringup.stack.nccl="2.8.3-1" \
+      org.ringup.stack.os="ubuntu18.04" org.ringup.stack.glibc="2.27" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.6" \
+      org.ringup.stack.openmpi="4.0.3" org.ringup.stack.driver="418.39"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -25,8 +25,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
@@ -53,8 +53,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # CUDA's headers and the stub of the driver's library, for Open MPI
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-cudart-dev-11-1 cuda-driver-dev-11-1
@@ -89,8 +88,7 @@ RUN step python3 -m pip install --no-cache-dir --no-deps --find-links https://do
 RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stays.txt torchvision==0.10.1 torchaudio==0.9.1
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -110,7 +108,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="1.9.1" org.ringup.stack.torchvision="0.10.1" org.ringup.stack.torchaudio="0.9.1" \
-      org.ringup.stack.cuda="11.1.1" org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" \
-      org.ringup.stack.os="ubuntu20.04" org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" \
-      org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.1" org.ringup.stack.driver="450.80.02"
+      org.ringup.stack.cuda="11.1.1" org.ringup.stack.cudnn="8.0.5.39" org.ringup.stack.nccl="2.8.4-1" org.ringup.stack.os="ubuntu20.04" \
+      org.ringup.stack.glibc="2.31" org.ringup.stack.gcc="9.4.0" org.ringup.stack.python="3.8" org.ringup.stack.openmpi="4.1.1" \
+      org.ringup.stack.driver="450.80.02"
 CMD ["/usr/local/bin/ringup-entry"]

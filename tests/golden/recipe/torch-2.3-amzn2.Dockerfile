@@ -45,10 +45,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng \
-      libibverbs libibverbs-utils librdmacm \
-      glibc-devel \
-      gcc gcc-c++
+      ca-certificates openssh-server openssh-clients iproute procps-ng libibverbs libibverbs-utils librdmacm glibc-devel gcc gcc-c++
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # Python 3.9 as it was built; the OS's own Python brings the libraries that it needs
@@ -75,8 +72,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates curl tar xz bzip2 make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates curl tar xz bzip2 make perl which file
 # Open MPI 4.1.4 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -132,8 +128,7 @@ RUN set -eu; printf '%s\n' \
 # all programs find the NCCL that comes with torch
 RUN /opt/python/bin/python3.9 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -152,8 +147,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.3.1" org.ringup.stack.cuda="12.1.1" org.ringup.stack.cudnn="8.9.2.26" \
-      org.ringup.stack.nccl="2.20.5" org.ringup.stack.os="amzn2" org.ringup.stack.glibc="2.26" \
-      org.ringup.stack.gcc="7.3.1" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="4.1.4" \
-      org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.torch="2.3.1" org.ringup.stack.cuda="12.1.1" org.ringup.stack.cudnn="8.9.2.26" org.ringup.stack.nccl="2.20.5" \
+      org.ringup.stack.os="amzn2" org.ringup.stack.glibc="2.26" org.ringup.stack.gcc="7.3.1" org.ringup.stack.python="3.9" \
+      org.ringup.stack.openmpi="4.1.4" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

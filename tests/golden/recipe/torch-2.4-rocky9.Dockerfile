@@ -23,10 +23,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm \
-      glibc-devel \
-      gcc gcc-c++
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
+      librdmacm glibc-devel gcc gcc-c++
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
@@ -49,8 +47,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
@@ -111,8 +108,7 @@ RUN set -eu; printf '%s\n' \
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -131,8 +127,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.4.1" org.ringup.stack.cuda="12.1.1" org.ringup.stack.cudnn="9.1.0.70" \
-      org.ringup.stack.nccl="2.20.5" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
-      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" org.ringup.stack.openmpi="5.0.5" \
-      org.ringup.stack.driver="525.60.13"
+      org.ringup.stack.torch="2.4.1" org.ringup.stack.cuda="12.1.1" org.ringup.stack.cudnn="9.1.0.70" org.ringup.stack.nccl="2.20.5" \
+      org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.9" \
+      org.ringup.stack.openmpi="5.0.5" org.ringup.stack.driver="525.60.13"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -23,11 +23,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step tdnf install -y \
-      ca-certificates rpm findutils gawk shadow-utils openssh-server openssh-clients iproute procps-ng python3 \
-      python3-devel python3-pip \
-      libibverbs libibverbs-utils librdmacm \
-      glibc-devel kernel-headers \
-      gcc gcc-c++ binutils
+      ca-certificates rpm findutils gawk shadow-utils openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
+      libibverbs libibverbs-utils librdmacm glibc-devel kernel-headers gcc gcc-c++ binutils
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
@@ -43,8 +40,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step tdnf install -y \
-      glibc-devel kernel-headers gcc gcc-c++ binutils \
-      ca-certificates curl tar xz gzip bzip2 diffutils findutils make perl which file
+      glibc-devel kernel-headers gcc gcc-c++ binutils ca-certificates curl tar xz gzip bzip2 diffutils findutils make perl which file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/azl3/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
@@ -110,8 +106,7 @@ RUN set -eu; printf '%s\n' \
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -130,8 +125,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" \
-      org.ringup.stack.nccl="2.28.9" org.ringup.stack.os="azurelinux3" org.ringup.stack.glibc="2.38" \
-      org.ringup.stack.gcc="13.2.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
-      org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" org.ringup.stack.nccl="2.28.9" \
+      org.ringup.stack.os="azurelinux3" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="13.2.0" org.ringup.stack.python="3.12" \
+      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -25,15 +25,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip \
-      libibverbs libibverbs-utils librdmacm \
-      glibc-devel \
-      gcc gcc-c++
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip libibverbs \
+      libibverbs-utils librdmacm glibc-devel gcc gcc-c++
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      cuda-libraries-13-0-13.0.3-1 \
-      cuda-compat-13-0
+      cuda-libraries-13-0-13.0.3-1 cuda-compat-13-0
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-13.0 /usr/local/cuda; \
     echo /usr/local/cuda-13.0/lib64 >/etc/ld.so.conf.d/cuda-13-0.conf; step ldconfig
@@ -51,8 +48,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       cuda-toolkit-13-0-13.0.3-1
@@ -156,8 +152,7 @@ RUN set -eu; python3.12 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3.12 -m pip install --no-cache-dir -c /tmp/stays.txt /opt/wheels-beside/*.whl; \
     rm -r /opt/wheels-beside; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -181,7 +176,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.13.0" org.ringup.stack.deepspeed="0.19.8" org.ringup.stack.cuda="13.0.3" \
-      org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" org.ringup.stack.os="rockylinux9" \
-      org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" \
-      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" org.ringup.stack.gpu="A100 80GB"
+      org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
+      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" \
+      org.ringup.stack.gpu="A100 80GB"
 CMD ["/usr/local/bin/ringup-entry"]

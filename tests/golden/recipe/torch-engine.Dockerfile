@@ -30,10 +30,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip \
-      libibverbs libibverbs-utils librdmacm \
-      glibc-devel \
-      gcc gcc-c++
+      ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip libibverbs \
+      libibverbs-utils librdmacm glibc-devel gcc gcc-c++
 # the NCCL that NVIDIA's image brings is not the one of this stack
 RUN rpm -qa 'libnccl*' | xargs -r rpm -e
 # python, python3 and pip are this Python's
@@ -50,8 +48,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates tar xz bzip2 diffutils findutils make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
 # nvcc, headers and libcuda's stub: in this stage only
 COPY --from=toolkit /usr/local/cuda-12.6/ /usr/local/cuda-12.6/
 ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
@@ -123,8 +120,7 @@ RUN set -eu; python3.12 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3.12 -m pip install --no-cache-dir -c /tmp/stays.txt /opt/wheels-beside/*.whl; \
     rm -r /opt/wheels-beside; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -147,9 +143,8 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.13.0" org.ringup.stack.transformer-engine="2.20.2" \
-      org.ringup.stack.megatron-core="0.19.2" org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" \
-      org.ringup.stack.nccl="2.29.3" org.ringup.stack.os="rockylinux9" org.ringup.stack.glibc="2.34" \
-      org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.torch="2.13.0" org.ringup.stack.transformer-engine="2.20.2" org.ringup.stack.megatron-core="0.19.2" \
+      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.29.3" org.ringup.stack.os="rockylinux9" \
+      org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="535.104.05" org.ringup.stack.gpu="A100 80GB"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -27,15 +27,12 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      libc6-dev \
-      gcc g++
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1 libc6-dev gcc g++
 # NVIDIA's repository, and the packages that come from it
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/sbsa 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
-      cuda-libraries-12-9=12.9.2-1 \
-      cuda-compat-12-9
+      cuda-libraries-12-9=12.9.2-1 cuda-compat-12-9
 # what NVIDIA's images set; the loader finds the libraries by its own list
 RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.9 /usr/local/cuda; \
     echo /usr/local/cuda-12.9/lib64 >/etc/ld.so.conf.d/cuda-12-9.conf; step ldconfig
@@ -54,8 +51,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # the toolkit, and headers of NVIDIA's libraries
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       cuda-toolkit-12-9=12.9.2-1
@@ -122,8 +118,7 @@ RUN set -eu; python3 -m pip list --format=freeze >/tmp/stays.txt; \
     step python3 -m pip install --no-cache-dir -c /tmp/stays.txt /opt/wheels-beside/*.whl; \
     rm -r /opt/wheels-beside; step
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -145,8 +140,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.arch="aarch64" org.ringup.stack.torch="2.8.0" org.ringup.stack.flash-attn="2.8.3.post2" \
-      org.ringup.stack.cuda="12.9.2" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.27.3" \
-      org.ringup.stack.os="ubuntu24.04" org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" \
-      org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="535.54.03" \
-      org.ringup.stack.gpu="GH200"
+      org.ringup.stack.cuda="12.9.2" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.27.3" org.ringup.stack.os="ubuntu24.04" \
+      org.ringup.stack.glibc="2.39" org.ringup.stack.gcc="13.3.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
+      org.ringup.stack.driver="535.54.03" org.ringup.stack.gpu="GH200"
 CMD ["/usr/local/bin/ringup-entry"]

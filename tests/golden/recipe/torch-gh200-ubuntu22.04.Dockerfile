@@ -25,10 +25,8 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step apt-get install -y --no-install-recommends \
-      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip \
-      libibverbs1 ibverbs-providers ibverbs-utils librdmacm1 \
-      libc6-dev \
-      gcc g++
+      ca-certificates openssh-server openssh-client iproute2 procps python3 python3-dev python3-pip libibverbs1 ibverbs-providers \
+      ibverbs-utils librdmacm1 libc6-dev gcc g++
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
@@ -44,8 +42,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step apt-get install -y --no-install-recommends \
-      libc6-dev gcc g++ \
-      ca-certificates curl bzip2 xz-utils make perl file
+      libc6-dev gcc g++ ca-certificates curl bzip2 xz-utils make perl file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2204/sbsa 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
@@ -111,8 +108,7 @@ RUN set -eu; printf '%s\n' \
 # all programs find the NCCL that comes with torch
 RUN python3 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -129,8 +125,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.arch="aarch64" org.ringup.stack.torch="2.14.1" org.ringup.stack.cuda="13.0.3" \
-      org.ringup.stack.cudnn="9.24.0.43" org.ringup.stack.nccl="2.30.7" org.ringup.stack.os="ubuntu22.04" \
-      org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" org.ringup.stack.python="3.10" \
-      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" org.ringup.stack.gpu="GH200"
+      org.ringup.stack.arch="aarch64" org.ringup.stack.torch="2.14.1" org.ringup.stack.cuda="13.0.3" org.ringup.stack.cudnn="9.24.0.43" \
+      org.ringup.stack.nccl="2.30.7" org.ringup.stack.os="ubuntu22.04" org.ringup.stack.glibc="2.35" org.ringup.stack.gcc="11.4.0" \
+      org.ringup.stack.python="3.10" org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06" org.ringup.stack.gpu="GH200"
 CMD ["/usr/local/bin/ringup-entry"]

@@ -23,9 +23,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step zypper -n install --no-recommends \
-      ca-certificates openssh iproute2 procps gawk shadow python313 python313-devel python313-pip \
-      glibc-devel \
-      gcc gcc-c++
+      ca-certificates openssh iproute2 procps gawk shadow python313 python313-devel python313-pip glibc-devel gcc gcc-c++
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
@@ -41,8 +39,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step zypper -n install --no-recommends \
-      glibc-devel gcc gcc-c++ \
-      ca-certificates curl tar gzip xz bzip2 diffutils findutils gawk make perl which file
+      glibc-devel gcc gcc-c++ ca-certificates curl tar gzip xz bzip2 diffutils findutils gawk make perl which file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
@@ -108,8 +105,7 @@ RUN set -eu; printf '%s\n' \
 # all programs find the NCCL that comes with torch
 RUN python3.13 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
-RUN if [ -d /etc/ssh/ssh_config.d ]; then \
-      echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
+RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
 COPY --from=build /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
@@ -128,8 +124,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     step; rm /usr/local/bin/step
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
-      org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" \
-      org.ringup.stack.nccl="2.28.9" org.ringup.stack.os="sles15" org.ringup.stack.glibc="2.38" \
-      org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.13" org.ringup.stack.openmpi="5.0.8" \
-      org.ringup.stack.driver="580.65.06"
+      org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" org.ringup.stack.nccl="2.28.9" \
+      org.ringup.stack.os="sles15" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.13" \
+      org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]
