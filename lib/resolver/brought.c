@@ -43,9 +43,19 @@ static bool is_asked(const struct search *s, enum component component)
 }
 
 /*
+ * torch for aarch64 before 2.9 has NCCL inside, without a header to compile with. Source: pytorch/pytorch issue 160162;
+ * the wheels of NCCL for aarch64 have nccl.h.
+ */
+static bool hides_nccl(const struct search *s)
+{
+	const struct value *torch = s->now.chosen[COMPONENT_TORCH];
+
+	return s->model->catalog->arch && torch && version_compare(torch->version, "2.9") < 0;
+}
+
+/*
  * Horovod is compiled against the system's CUDA, and against the NCCL of a wheel: a process that imports the framework has
- * that one, whatever Horovod was built with, since both are libnccl.so.2. Wheels for aarch64 may have an NCCL without its
- * header (nccl-in-torch.recipe).
+ * that one, whatever Horovod was built with, since both are libnccl.so.2.
  */
 static bool needs_system(const struct search *s, enum component component)
 {
@@ -53,8 +63,7 @@ static bool needs_system(const struct search *s, enum component component)
 		return true;
 	if (!s->now.chosen[COMPONENT_HOROVOD])
 		return false;
-	return component == COMPONENT_CUDA ||
-	       (component == COMPONENT_NCCL && s->model->catalog->arch);
+	return component == COMPONENT_CUDA || (component == COMPONENT_NCCL && hides_nccl(s));
 }
 
 bool takes_system_cuda(const struct search *s)
