@@ -353,6 +353,26 @@ static const char *kube_tf_role(const char *name)
 	return name;
 }
 
+static bool kube_has_role(const struct job_roles *roles, size_t count,
+			  const struct job_role_kind *role)
+{
+	while (count--)
+		if (roles->list[count].kind == role)
+			return true;
+	return false;
+}
+
+/* "chief=1,worker=2", as the ranks have their roles; "" where all are alike. */
+static const char *kube_roles(const struct export_wish *wish)
+{
+	struct words words = WORDS_INIT(wish->arena);
+
+	for (size_t i = 0; wish->job.roles && i < wish->job.roles->count; i++)
+		words_addf(&words, "%s=%d", wish->job.roles->list[i].kind->name,
+			   wish->job.roles->list[i].count);
+	return words_join(&words, ",");
+}
+
 /* A pod per rank, which the operator tells its place by TF_CONFIG. Servers compute on no GPU. */
 static int kube_write_tf(const struct kube *k, struct error *err)
 {
@@ -368,9 +388,12 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 	kube_add_policy(k, k->wish->world);
 	kube_line(k, 2, "tfReplicaSpecs:");
 	for (size_t i = 0; i < roles.count; i++) {
-		bool serves = roles.list[i].kind->serves && !job->gpus;
+		const struct job_role_kind *role = roles.list[i].kind;
+		bool serves = role->serves && !job->gpus;
 
-		kube_begin_replicas(k, kube_tf_role(roles.list[i].kind->name), roles.list[i].count);
+		if (kube_has_role(&roles, i, role)) /* one that stands there again */
+			continue;
+		kube_begin_replicas(k, kube_tf_role(role->name), job_role_count(&roles, role));
 		kube_add_template(k, 6,
 				  &(struct kube_pod){.container = "tensorflow",
 						     .command = export_words(k->wish, job->command),
@@ -607,8 +630,8 @@ static int kube_submit(struct export_wish *wish, const char *folder, const char 
 	    file_write(path, files.list[0].text, strlen(files.list[0].text), 0600, err) < 0)
 		return -1;
 	has_secret = wish->is_worker && wish->world > 1 && strcmp(wish->kind, "mpijob") != 0;
-	return kubernetes_submit(&site, wish->kind, wish->job.name, has_secret, folder, wish->arena,
-				 id, err);
+	return kubernetes_submit(&site, wish->kind, wish->job.name, kube_roles(wish), has_secret,
+				 folder, wish->arena, id, err);
 }
 
 const struct exporter exporter_kubernetes = {

@@ -29,6 +29,7 @@ struct kubernetes_place {
 	struct kubernetes_site site;
 	const struct kubernetes_kind *kind;
 	const char *name;
+	const char *roles; /* of its ranks; "" */
 };
 
 int kubernetes_site(const char *context, const char *space, struct arena *arena,
@@ -83,13 +84,14 @@ int kubernetes_knows(const struct kubernetes_site *site, const char *kind, struc
 
 /* --- submitting ------------------------------------------------------------------------------ */
 
-static int kubernetes_note(const struct kubernetes_site *site, const char *folder,
-			   struct arena *arena, struct error *err)
+static int kubernetes_note(const struct kubernetes_site *site, const char *roles,
+			   const char *folder, struct arena *arena, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = cJSON_CreateObject();
 
 	json_add_text(json, "context", site->context);
 	json_add_text(json, "namespace", site->space);
+	json_add_text(json, "roles", roles);
 	return json_write(arena_printf(arena, "%s/kubernetes.json", folder), json, 0600, err);
 }
 
@@ -134,14 +136,14 @@ static int kubernetes_remove(const struct kubernetes_site *site, const char *fol
 }
 
 int kubernetes_submit(const struct kubernetes_site *site, const char *kind, const char *name,
-		      bool has_secret, const char *folder, struct arena *arena, const char **id,
-		      struct error *err)
+		      const char *roles, bool has_secret, const char *folder, struct arena *arena,
+		      const char **id, struct error *err)
 {
 	struct kubectl_said said = {0}, ignored;
 	struct error none = {0};
 	int rc;
 
-	if (kubernetes_note(site, folder, arena, err) < 0 ||
+	if (kubernetes_note(site, roles, folder, arena, err) < 0 ||
 	    (has_secret && kubernetes_make_secret(site, name, arena, err) < 0))
 		return -1;
 	rc = kubectl_run(site, WORDS("create", "-f", arena_printf(arena, "%s/job.yaml", folder)),
@@ -162,13 +164,15 @@ static int kubernetes_find(const struct job_record *record, struct arena *arena,
 			   struct kubernetes_place *place, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = NULL;
-	const char *slash = strchr(record->id, '/'), *context, *space;
+	const char *slash = strchr(record->id, '/'), *context, *space, *roles;
 
 	if (json_read(arena_printf(arena, "%s/kubernetes.json", record->folder), &json, err) < 0)
 		return -1;
 	context = json_text(json, "context", arena);
 	space = json_text(json, "namespace", arena);
+	roles = json_text(json, "roles", arena);
 	*place = (struct kubernetes_place){
+		.roles = roles ? roles : "",
 		.site = {context ? context : "", space ? space : ""},
 		.kind = slash ? kubectl_kind(arena_strndup(arena, record->id,
 							   (size_t)(slash - record->id)))
@@ -179,6 +183,20 @@ static int kubernetes_find(const struct job_record *record, struct arena *arena,
 		return 0;
 	return error_set(err, ERROR_USAGE, "'%s' in the job's record is no job of Kubernetes",
 			 record->id);
+}
+
+static const char *kubernetes_roles(const struct job_record *record, struct arena *arena)
+{
+	struct kubernetes_place place;
+	struct error ignored = {0}; /* kubernetes_ask says it */
+
+	return kubernetes_find(record, arena, &place, &ignored) < 0 ? "" : place.roles;
+}
+
+static int kubernetes_task_of(const struct kubernetes_place *place,
+			      const struct kubernetes_pod *pod)
+{
+	return kubernetes_task(place->kind->name, place->roles, place->name, pod->name);
 }
 
 /* Whether a pod's failure to begin ends by itself; how long to wait for that. */
@@ -292,7 +310,7 @@ static void kubernetes_tell_end(const struct kubernetes_place *place,
 	for (size_t i = 0; i < pods->count && pods->list[i].has_failed; i++)
 		failures[state->failure_count++] = (struct scheduler_failure){
 			.host = *pods->list[i].node ? pods->list[i].node : pods->list[i].name,
-			.task = kubernetes_task(place->kind->name, place->name, pods->list[i].name),
+			.task = kubernetes_task_of(place, &pods->list[i]),
 			.status = pods->list[i].status};
 	state->status = state->failure_count ? failures[0].status : 1;
 	if (strcmp(job->reason, "DeadlineExceeded") == 0) {
@@ -334,7 +352,7 @@ static int kubernetes_note_nodes(const struct kubernetes_place *place,
 	_cleanup_(str_release) struct str out = STR_INIT;
 
 	for (size_t i = 0; i < pods->count; i++) {
-		int task = kubernetes_task(place->kind->name, place->name, pods->list[i].name);
+		int task = kubernetes_task_of(place, &pods->list[i]);
 
 		if (task >= 0 && *pods->list[i].node)
 			str_addf(&out, "%d %s\n", task, pods->list[i].node);
@@ -478,13 +496,11 @@ static const char *const *kubernetes_first(const struct job_record *record, stru
 		return NULL;
 	kubernetes_read_pods(list, arena, &pods);
 	for (size_t i = 0; i < pods.count; i++) {
-		const char *name = pods.list[i].name;
-
-		if (kubernetes_task(place.kind->name, place.name, name) != 0)
+		if (kubernetes_task_of(&place, &pods.list[i]) != 0)
 			continue;
 		kubectl_begin(&place.site, &words);
 		words_add_all(&words, WORDS("logs", "--tail=-1"));
-		words_addf(&words, "pod/%s", name);
+		words_addf(&words, "pod/%s", pods.list[i].name);
 		return words.list;
 	}
 	error_set(err, ERROR_FAILED, "the first pod of %s/%s is not there any more",
@@ -500,8 +516,8 @@ static bool kubernetes_has_tags(const struct job_record *record)
 		(record->ranks != record->hosts || starts_with(record->id, "mpijob/")));
 }
 
-static bool kubernetes_read(const struct job_record *record, int raw, const char *line,
-			    struct arena *arena, struct scheduler_line *out)
+static bool kubernetes_read(const struct job_record *record, const char *roles, int raw,
+			    const char *line, struct arena *arena, struct scheduler_line *out)
 {
 	const char *slash = strchr(record->id, '/'), *pod, *text;
 	size_t digits = strspn(line, "0123456789");
@@ -514,8 +530,9 @@ static bool kubernetes_read(const struct job_record *record, int raw, const char
 	}
 	if (!slash || !kubernetes_log_line(line, arena, &pod, &out->stamp, &out->text))
 		return false;
-	out->of.task = kubernetes_task(
-		arena_strndup(arena, record->id, (size_t)(slash - record->id)), slash + 1, pod);
+	out->of.task =
+		kubernetes_task(arena_strndup(arena, record->id, (size_t)(slash - record->id)),
+				roles, slash + 1, pod);
 	if (kubernetes_has_tags(record) &&
 	    (text = rank_tag(out->text, &out->rank, &out->is_rank_of_node)))
 		out->text = text;
@@ -533,6 +550,7 @@ const struct scheduler scheduler_kubernetes = {
 	.title = "Kubernetes",
 	.raw = {"pods.log", "placed.log"},
 	.starts_nodes = kubernetes_starts_nodes,
+	.roles = kubernetes_roles,
 	.read = kubernetes_read,
 	.ask = kubernetes_ask,
 	.cancel = kubernetes_cancel,

@@ -185,17 +185,43 @@ const char *kubernetes_refusal(const cJSON *events, const char *job, struct aren
 	return refusal;
 }
 
-/* A whole number of at most six digits that ends at the text's end or at '-'. */
+/* A whole number of at most six digits that ends at the text's end, at '-' or ','. */
 static int kubernetes_index(const char *text)
 {
 	size_t digits = strspn(text, "0123456789");
 
-	if (!digits || digits > 6 || (text[digits] && text[digits] != '-'))
+	if (!digits || digits > 6 || (text[digits] && !strchr("-,", text[digits])))
 		return -1;
 	return (int)strtol(text, NULL, 10);
 }
 
-int kubernetes_task(const char *kind, const char *job, const char *pod)
+/* "worker-1" among "chief=1,worker=2,ps=1" is 2. */
+static int kubernetes_role_task(const char *roles, const char *pod)
+{
+	size_t name = strcspn(pod, "-");
+	int index = pod[name] ? kubernetes_index(pod + name + 1) : -1, first = 0;
+
+	if (!*roles)
+		return starts_with(pod, "worker-") ? index : -1;
+	for (; *roles && index >= 0; roles += *roles == ',') {
+		int count = roles[strcspn(roles, "=,")] == '='
+				    ? kubernetes_index(roles + strcspn(roles, "=") + 1)
+				    : 0;
+
+		if (count < 0)
+			return -1;
+		if (strncmp(roles, pod, name) == 0 && roles[name] == '=') {
+			if (index < count)
+				return first + index;
+			index -= count; /* a role may stand there again */
+		}
+		first += count;
+		roles += strcspn(roles, ",");
+	}
+	return -1;
+}
+
+int kubernetes_task(const char *kind, const char *roles, const char *job, const char *pod)
 {
 	size_t length = strlen(job);
 	int index;
@@ -205,14 +231,16 @@ int kubernetes_task(const char *kind, const char *job, const char *pod)
 	pod += length + 1;
 	if (strcmp(kind, "job") == 0)
 		return kubernetes_index(pod);
+	if (strcmp(kind, "tfjob") == 0)
+		return kubernetes_role_task(roles, pod);
 	if (strcmp(kind, "jobset") == 0 || strcmp(kind, "trainjob") == 0)
 		return starts_with(pod, "node-0-") ? kubernetes_index(pod + strlen("node-0-")) : -1;
 	if (strcmp(kind, "pytorchjob") == 0 && starts_with(pod, "master-"))
 		return kubernetes_index(pod + strlen("master-"));
-	if (strcmp(kind, "mpijob") == 0 || !starts_with(pod, "worker-"))
+	if (strcmp(kind, "pytorchjob") != 0 || !starts_with(pod, "worker-"))
 		return -1;
 	index = kubernetes_index(pod + strlen("worker-"));
-	return index >= 0 && strcmp(kind, "pytorchjob") == 0 ? index + 1 : index;
+	return index >= 0 ? index + 1 : -1;
 }
 
 /* --- what kubectl prints besides ------------------------------------------------------------- */

@@ -47,8 +47,11 @@ void kubernetes_read_pods(const cJSON *json, struct arena *arena, struct kuberne
  */
 const char *kubernetes_refusal(const cJSON *events, const char *job, struct arena *arena);
 
-/* The number of a pod among those of its job, by its name; -1: it has none, as an MPIJob's. */
-int kubernetes_task(const char *kind, const char *job, const char *pod);
+/*
+ * The number of a pod among those of its job, by its name; -1: it has none, as an MPIJob's. A TFJob's pods are numbered as the
+ * ranks of its `roles`, "chief=1,worker=2,ps=1": by role, in that order. "": all of them are workers.
+ */
+int kubernetes_task(const char *kind, const char *roles, const char *job, const char *pod);
 
 /* A line of `kubectl logs --prefix --timestamps`: "[pod/NAME/CONTAINER] STAMP TEXT". *text points into the line. */
 bool kubernetes_log_line(const char *line, struct arena *arena, const char **pod,

@@ -50,6 +50,7 @@ struct scheduled {
 	bool only_looks; /* it changes nothing in the cluster, and fetches output of an ended job only */
 	bool starts_nodes; /* a task is a node, whose ranks the launcher starts */
 	const struct scheduler *scheduler;
+	const char *roles; /* of the job's ranks; "" */
 	struct raw raw[SCHEDULER_RAW_MAX];
 	int raw_count;
 	struct stream stream;	/* fetches the output */
@@ -149,7 +150,7 @@ static void scheduled_take_line(struct scheduled *s, int kind, const char *line)
 		.of = {.task = -1, .host = ""}, .rank = -1, .text = line, .stamp = ""};
 	int task, rank;
 
-	if (!s->scheduler->read(s->record, kind, line, &arena, &l) ||
+	if (!s->scheduler->read(s->record, s->roles, kind, line, &arena, &l) ||
 	    !scheduled_is_new(s, l.of.task, l.stamp))
 		return;
 	if (l.kind == SCHEDULER_PLACED) {
@@ -570,6 +571,7 @@ int scheduled_open(struct job_record *record, int lock, bool shows, struct arena
 				.lock = lock,
 				.shows = shows,
 				.scheduler = scheduler,
+				.roles = scheduler->roles ? scheduler->roles(record, arena) : "",
 				.printing = -1,
 				.stamps =
 					ARENA_ARRAY(arena, (size_t)record->ranks + 1, struct stamp),

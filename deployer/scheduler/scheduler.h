@@ -67,8 +67,10 @@ struct scheduler {
 	const char *raw[SCHEDULER_RAW_MAX];
 	/* Whether a task is a node with all its ranks, and not a rank. */
 	bool (*starts_nodes)(const struct job_record *record);
+	/* The roles of the job's ranks, "chief=1,worker=2", as its submission wrote them down; ""; NULL: there are none. */
+	const char *(*roles)(const struct job_record *record, struct arena *arena);
 	/* Takes a line of such a file apart; false: it is for nobody. */
-	bool (*read)(const struct job_record *record, int raw, const char *line,
+	bool (*read)(const struct job_record *record, const char *roles, int raw, const char *line,
 		     struct arena *arena, struct scheduler_line *out);
 	/* Asks how the job is; an error only when the scheduler does not answer. */
 	int (*ask)(const struct job_record *record, struct arena *arena,

@@ -368,13 +368,14 @@ static bool slurm_starts_nodes(const struct job_record *record)
 /* The files of slurm_script. */
 enum { RAW_PLACED, RAW_OUT, RAW_ERR, RAW_BATCH };
 
-static bool slurm_read(const struct job_record *record, int raw, const char *line,
-		       struct arena *arena, struct scheduler_line *out)
+static bool slurm_read(const struct job_record *record, const char *roles, int raw,
+		       const char *line, struct arena *arena, struct scheduler_line *out)
 {
 	struct scheduler_failure failure;
 	const char *text;
 	int task;
 
+	(void)roles;
 	out->is_error = raw != RAW_OUT;
 	if (raw != RAW_BATCH && (text = slurm_labelled(line, &task))) {
 		out->of.task = task;

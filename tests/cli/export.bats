@@ -64,6 +64,9 @@ kubernetes() {
 	kubernetes torch.yaml torch
 	grep -q 'the stack is for CPUs: no rank gets the GPUs of its own (1)' ../err
 	kubernetes tf.yaml parts
+	# a role that stands there again is the same set of pods
+	sed 's/worker=2,ps=1/worker=1,ps=1,worker=1/' cluster.yaml >again.yaml
+	ringup -f again.yaml export kubernetes --image "$IMAGE" parts | tail -n +2 | diff - <(tail -n +2 "$ROOT/tests/golden/export/tf.yaml")
 	kubernetes bench.yaml
 	kubernetes bench-mpi.yaml --launcher mpirun
 	grep -q -- '- --lr=\$\$(LR)' "$ROOT/tests/golden/export/plain.yaml" # no variable of Kubernetes

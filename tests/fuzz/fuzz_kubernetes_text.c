@@ -22,7 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check(rest > text && rest <= text + strlen(text) && rank >= 0);
 	fuzz_check(strlen(kubernetes_complaint(text, &arena)) <= 2 * KUBERNETES_MESSAGE_BYTES);
 	if (kubernetes_log_line(text, &arena, &pod, &stamp, &rest))
-		fuzz_check(rest <= text + strlen(text) && kubernetes_task("job", "j", pod) >= -1);
+		fuzz_check(rest <= text + strlen(text) &&
+			   kubernetes_task("job", "", "j", pod) >= -1 &&
+			   kubernetes_task("tfjob", text, "j", pod) >= -1);
 	if (json_parse(text, strlen(text), "fuzz", &json, &err) < 0)
 		return 0;
 	kubernetes_read_job(json, &arena, &job);

@@ -133,19 +133,29 @@ static void test_refusals(void **state)
 	assert_string_equal(kubernetes_refusal(NULL, "b", &arena), "");
 }
 
+#define ROLES "chief=1,worker=2,ps=1,worker=1,evaluator=1"
+
 static void test_tasks(void **state)
 {
 	(void)state;
-	assert_int_equal(kubernetes_task("job", "x", "x-3-abcde"), 3);
-	assert_int_equal(kubernetes_task("jobset", "x", "x-node-0-12-abcde"), 12);
-	assert_int_equal(kubernetes_task("pytorchjob", "x", "x-master-0"), 0);
-	assert_int_equal(kubernetes_task("pytorchjob", "x", "x-worker-0"), 1);
-	assert_int_equal(kubernetes_task("tfjob", "x", "x-worker-4"), 4);
-	assert_int_equal(kubernetes_task("tfjob", "x", "x-ps-0"), -1);
-	assert_int_equal(kubernetes_task("mpijob", "x", "x-worker-0"), -1);
-	assert_int_equal(kubernetes_task("job", "x", "y-3-abcde"), -1);
-	assert_int_equal(kubernetes_task("job", "x", "x-9999999-a"), -1);
-	assert_int_equal(kubernetes_task("job", "x", "x"), -1);
+	assert_int_equal(kubernetes_task("job", "", "x", "x-3-abcde"), 3);
+	assert_int_equal(kubernetes_task("jobset", "", "x", "x-node-0-12-abcde"), 12);
+	assert_int_equal(kubernetes_task("pytorchjob", "", "x", "x-master-0"), 0);
+	assert_int_equal(kubernetes_task("pytorchjob", "", "x", "x-worker-0"), 1);
+	assert_int_equal(kubernetes_task("tfjob", "", "x", "x-worker-4"), 4);
+	assert_int_equal(kubernetes_task("tfjob", "", "x", "x-ps-0"), -1);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-chief-0"), 0);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-worker-1"), 2);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-ps-0"), 3);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-worker-2"), 4);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-evaluator-0"), 5);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-evaluator-1"), -1);
+	assert_int_equal(kubernetes_task("tfjob", ROLES, "x", "x-work-0"), -1);
+	assert_int_equal(kubernetes_task("tfjob", "ps,=,9999999=1", "x", "x-ps-0"), -1);
+	assert_int_equal(kubernetes_task("mpijob", "", "x", "x-worker-0"), -1);
+	assert_int_equal(kubernetes_task("job", "", "x", "y-3-abcde"), -1);
+	assert_int_equal(kubernetes_task("job", "", "x", "x-9999999-a"), -1);
+	assert_int_equal(kubernetes_task("job", "", "x", "x"), -1);
 }
 
 static void test_log_lines(void **state)

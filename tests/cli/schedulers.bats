@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Jobs and nodes of schedulers whose commands answer what a test says: what ringup makes of kubectl's and Slurm's words.
+
+bats_require_minimum_version 1.5.0
+load helper
+load ../scheduled
+
+setup() {
+	common_setup
+	export FAKE=$BATS_TEST_TMPDIR/fake
+	mkdir -p "$FAKE/bin"
+	PATH=$FAKE/bin:$PATH
+}
+
+# command NAME: stdin is its script.
+command_of() {
+	cat >"$FAKE/bin/$1"
+	chmod +x "$FAKE/bin/$1"
+}
+
+# A cluster where a TFJob has run to its end. $FAIL is the pod that failed.
+kubernetes_of_tfjob() {
+	command_of kubectl <<-'END'
+		#!/bin/bash
+		echo "$*" >>"$FAKE/calls"
+		pods="chief-0 ps-0 worker-0 worker-1"
+		name=$(cat "$FAKE/name" 2>/dev/null)
+		case " $* " in
+		*" config "*) echo '{"current-context":"c","contexts":[{"name":"c","context":{"namespace":"ml"}}]}' ;;
+		*" create "*) sed -n '0,/^  name: /s/^  name: //p' "${*: -1}" >"$FAKE/name" ;;
+		*" logs "*)
+			for pod in $pods; do
+				for second in 1 2 3; do echo "[pod/$name-$pod/tensorflow] 2026-11-26T22:00:0$second.000000001Z $pod line $second"; done
+			done ;;
+		*" get "*tfjobs*)
+			echo "{\"status\":{\"conditions\":[{\"type\":\"$([ -n "$FAIL" ] && echo Failed || echo Succeeded)\",\"status\":\"True\"}]}}" ;;
+		*" get "*pods*)
+			for pod in $pods; do
+				end=0
+				[ "$pod" != "$FAIL" ] || end=7
+				echo "{\"metadata\":{\"name\":\"$name-$pod\"},\"spec\":{\"nodeName\":\"of-$pod\"},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":
+					[{\"state\":{\"terminated\":{\"exitCode\":$end,\"reason\":\"Error\",\"finishedAt\":\"2026-11-26T22:00:09Z\"}}}]}}"
+			done | jq -s "{items: map(if .status.containerStatuses[0].state.terminated.exitCode == 0 then .status.phase = \"Succeeded\" else . end)}" ;;
+		*) echo '{"items":[]}' ;;
+		esac
+	END
+	cat >cluster.yaml <<-'END'
+		name: lab
+		hosts: ["node[01-04]"]
+		registry: {address: "registry.example:5000", namespace: team}
+		stack: ["openmpi"]
+		accelerator: cpu
+		jobs:
+		  parts: {command: [python3, ps.py], launcher: tf, ppn: 1, roles: "chief=1,worker=2,ps=1"}
+	END
+	ringup -q resolve
+	python3 - <<-'END'
+		import json
+		lock = dict(json.load(open("ringup.lock")), image="registry.example:5000/team/lab@sha256:" + "0" * 64)
+		json.dump(lock, open("ringup.lock", "w"))
+	END
+}
+
+@test "a TFJob's pods have the ranks of their roles: no line is lost, and the rank that failed is named" {
+	local pod rank=0
+	kubernetes_of_tfjob
+	run -0 ringup run --on kubernetes --name good parts
+	for pod in chief-0 worker-0 worker-1 ps-0; do
+		[ "$(cat .ringup/jobs/good/rank-$rank.log)" = "$(printf "$pod line %d\n" 1 2 3)" ]
+		rank=$((rank + 1))
+	done
+	FAIL=worker-1 run -7 ringup run --on kubernetes --name bad parts
+	has "rank 2 on of-worker-1"
+}
