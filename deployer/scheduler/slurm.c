@@ -408,7 +408,7 @@ const struct scheduler scheduler_slurm = {
 	.cancel = slurm_cancel,
 };
 
-/* Calls `add` for each line of text that begins so. */
+/* Lines of text that begin so. */
 static size_t slurm_lines(const char *text, const char *begin)
 {
 	size_t count = 0;
@@ -421,6 +421,40 @@ static size_t slurm_lines(const char *text, const char *begin)
 static int slurm_number(const char *record, const char *key, struct arena *arena)
 {
 	return (int)strtol(slurm_field(record, key, arena), NULL, 10);
+}
+
+/* Lines of "PARTITION,PARTITION|STATE" with both: a job that waits in several is in each. */
+static int slurm_jobs(const char *queue, const char *partition, const char *state)
+{
+	size_t length = strlen(partition);
+	int count = 0;
+
+	for (const char *at = queue; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *end = at + strcspn(at, "|\n");
+		bool is_there = false;
+
+		if (*end != '|' || !starts_with(end + 1, state))
+			continue;
+		for (; at < end; at += *at == ',') {
+			size_t name = strcspn(at, ",|");
+
+			is_there |= name == length && strncmp(at, partition, length) == 0;
+			at += name;
+		}
+		count += is_there;
+	}
+	return count;
+}
+
+/*
+ * The GPUs that jobs have: GresUsed of `scontrol -d`. AllocTRES knows GPUs only where the site counts them
+ * (slurm.conf, AccountingStorageTRES).
+ */
+static int slurm_gpus_used(const char *record, struct arena *arena)
+{
+	const char *used = slurm_field(record, "GresUsed", arena);
+
+	return slurm_gpus(strstr(used, "gpu") ? used : slurm_field(record, "AllocTRES", arena));
 }
 
 static void slurm_read_node(const char *record, struct arena *arena, struct scheduler_node *node)
@@ -438,7 +472,7 @@ static void slurm_read_node(const char *record, struct arena *arena, struct sche
 		.cpus = slurm_number(record, "CPUTot", arena),
 		.cpus_used = slurm_number(record, "CPUAlloc", arena),
 		.gpus = slurm_gpus(gres),
-		.gpus_used = slurm_gpus(slurm_field(record, "AllocTRES", arena)),
+		.gpus_used = slurm_gpus_used(record, arena),
 	};
 }
 
@@ -452,18 +486,16 @@ static void slurm_read_partition(const char *record, const char *queue, struct a
 		.is_default = strcmp(slurm_field(record, "Default", arena), "YES") == 0,
 		.nodes = slurm_number(record, "TotalNodes", arena),
 	};
-	partition->waiting =
-		(int)slurm_lines(queue, arena_printf(arena, "%s|PENDING", partition->name));
-	partition->running =
-		(int)slurm_lines(queue, arena_printf(arena, "%s|RUNNING", partition->name));
+	partition->waiting = slurm_jobs(queue, partition->name, "PENDING");
+	partition->running = slurm_jobs(queue, partition->name, "RUNNING");
 }
 
 int slurm_look(struct arena *arena, struct scheduler_overview *overview, struct error *err)
 {
 	const char *nodes, *partitions, *queue;
 
-	if (slurm_run(WORDS("scontrol", "-o", "show", "node"), NULL, arena, &nodes, NULL, err) <
-		    0 ||
+	if (slurm_run(WORDS("scontrol", "-d", "-o", "show", "node"), NULL, arena, &nodes, NULL,
+		      err) < 0 ||
 	    slurm_run(WORDS("scontrol", "-o", "show", "partition"), NULL, arena, &partitions, NULL,
 		      err) < 0 ||
 	    slurm_run(WORDS("squeue", "-h", "-o", "%P|%T"), NULL, arena, &queue, NULL, err) < 0)

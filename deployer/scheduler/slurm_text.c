@@ -91,7 +91,7 @@ bool slurm_task_failed(const char *line, struct arena *arena, const char **host,
 
 int slurm_gpus(const char *list)
 {
-	int sum = 0, number;
+	int sum = 0, number, all = -1;
 
 	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
 		size_t length = strcspn(at, ",(");
@@ -103,8 +103,10 @@ int slurm_gpus(const char *list)
 			continue;
 		while (last > at && last[-1] >= '0' && last[-1] <= '9')
 			last--;
+		if (starts_with(at, "gpu=") && text_number_at(last, &number))
+			all = number;
 		if (text_number_at(last, &number) && number <= GPUS_MAX && sum <= GPUS_MAX)
 			sum += number;
 	}
-	return sum;
+	return all >= 0 && all <= GPUS_MAX ? all : sum;
 }

@@ -27,7 +27,10 @@ const char *slurm_labelled(const char *line, int *task);
 bool slurm_task_failed(const char *line, struct arena *arena, const char **host, int *task,
 		       int *status);
 
-/* The GPUs in a list of generic resources: "gpu:h100:4(S:0-1),nic:2" has 4, and so has "gres/gpu=4". */
+/*
+ * The GPUs in a list of generic resources: "gpu:h100:4(S:0-1),nic:2" has 4, and so have "gres/gpu=4" and
+ * "gres/gpu=4,gres/gpu:h100=4", where the second one says which the four are.
+ */
 int slurm_gpus(const char *list);
 
 #endif

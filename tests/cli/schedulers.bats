@@ -73,3 +73,41 @@ kubernetes_of_tfjob() {
 	FAIL=worker-1 run -7 ringup run --on kubernetes --name bad parts
 	has "rank 2 on of-worker-1"
 }
+
+# Slurm's commands. $FAKE/REFUSAL is what sbatch refuses with, $FAKE/mpi what srun --mpi=list says.
+slurm_of_nodes() {
+	command_of sbatch <<-'END'
+		#!/bin/sh
+		[ "$1" != --version ] || { echo "slurm 23.11.6"; exit; }
+		[ ! -e "$FAKE/refusal" ] || { cat "$FAKE/refusal" >&2; exit 1; }
+		echo 7
+	END
+	command_of srun <<-'END'
+		#!/bin/sh
+		case "$*" in
+		--help) echo "  --gpus-per-node=n  GPUs" ;;
+		--mpi=list) cat "$FAKE/mpi" >&2 ;;
+		esac
+	END
+	command_of squeue <<<"printf 'gpu|RUNNING\\ngpu,long|PENDING\\ngpu|PENDING\\ngpu2|PENDING\\n'"
+	command_of scontrol <<-'END'
+		#!/bin/sh
+		case "$*" in
+		*"show node"*)
+			used= more=
+			case "$*" in *-d*) used=" GresUsed=gpu:h100:2(IDX:0,3)" more=" GresUsed=nic:0" ;; esac
+			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a State=MIXED Partitions=gpu,long AllocTRES=cpu=1"
+			echo "NodeName=b CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$more NodeAddr=b State=MIXED Partitions=gpu AllocTRES=cpu=1,gres/gpu=4,gres/gpu:h100=4" ;;
+		*"show partition"*)
+			echo "PartitionName=gpu Default=YES MaxTime=2-00:00:00 State=UP TotalNodes=2"
+			echo "PartitionName=long Default=NO MaxTime=UNLIMITED State=UP TotalNodes=1" ;;
+		esac
+	END
+}
+
+@test "status --on slurm: GPUs in use as the nodes have them, and a job of two partitions waits in both" {
+	slurm_of_nodes
+	run -0 ringup --json status --on slurm
+	[ "$(jq -c '[.nodes[].gpus_used]' <<<"$output")" = "[2,4]" ]
+	[ "$(jq -c '[.queues[] | [.queue, .running, .waiting]]' <<<"$output")" = '[["gpu",1,2],["long",0,1]]' ]
+}

@@ -76,6 +76,10 @@ static void test_gpus(void **state)
 	assert_int_equal(slurm_gpus("gpu:2"), 2);
 	assert_int_equal(slurm_gpus("gpu:a100:4,gpu:t4:1"), 5);
 	assert_int_equal(slurm_gpus("cpu=2,mem=1M,gres/gpu=3"), 3);
+	assert_int_equal(slurm_gpus("gres/gpu=4,gres/gpu:h100=3,gres/gpu:t4=1"), 4);
+	assert_int_equal(slurm_gpus("gres/gpu:h100=3,gres/gpu=3"), 3);
+	assert_int_equal(slurm_gpus("gres/gpu:h100=3,gres/gpu:t4=1"), 4);
+	assert_int_equal(slurm_gpus("gpu:h100:2(IDX:0,3),nic:0"), 2);
 	assert_int_equal(slurm_gpus("nic:4"), 0);
 	assert_int_equal(slurm_gpus(""), 0);
 }
