@@ -64,6 +64,7 @@ static const char *const *export_take_job(struct stages *s, const struct options
 	wish->job.gpus = job->gpus;
 	wish->job.timeout_s = job->timeout_s;
 	wish->job.hang_timeout_s = job->hang_timeout_s;
+	wish->job.grace_s = job->grace_s;
 	wish->retries = job->retries;
 	*launcher = job->launcher;
 	*roles = job->roles;

@@ -76,6 +76,9 @@ static void compose_add_limits(const struct export_wish *wish, struct str *out)
 {
 	const struct cluster_container *container = &wish->cluster->container;
 
+	if (wish->job.grace_s > 0)
+		str_addf(out, "    stop_grace_period: %ds # the job's grace, and a little more\n",
+			 wish->job.grace_s + NODE_GRACE_MORE_S);
 	yaml_add_pair(out, 4, "shm_size", container->shm_size);
 	if (*container->memory)
 		yaml_add_pair(out, 4, "mem_limit", container->memory);

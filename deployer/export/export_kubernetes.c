@@ -423,7 +423,7 @@ static int kube_write_train_job(const struct kube *k, struct error *err)
 	}
 	kube_line(
 		k, 0,
-		"# Volumes, shared memory, rights, nodes, priority, limit and retries are the runtime's.");
+		"# Volumes, shared memory, rights, nodes, priority, limit, grace and retries are the runtime's.");
 	kube_begin(k, "trainer.kubeflow.org/v1alpha1", "TrainJob");
 	kube_line(k, 0, "spec:");
 	kube_line(k, 2, "runtimeRef:");

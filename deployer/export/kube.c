@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/kube.h"
+#include "deployer/export/node.h"
 #include "deployer/export/yaml_out.h"
 
 #include <ctype.h>
@@ -391,6 +392,10 @@ void kube_add_template(const struct kube *k, int indent, const struct kube_pod *
 		kube_pair(k, indent + 4, "subdomain", pod->subdomain);
 	if (pod->in_group)
 		kube_line(k, indent + 4, "schedulerName: volcano");
+	if (k->wish->job.grace_s > 0)
+		kube_line(k, indent + 4,
+			  "terminationGracePeriodSeconds: %d # the job's grace, and a little more",
+			  k->wish->job.grace_s + NODE_GRACE_MORE_S);
 	if (*kube_value(k, "group"))
 		kube_line(k, indent + 4, "securityContext: {fsGroup: %s, runAsGroup: %s}",
 			  kube_value(k, "group"), kube_value(k, "group"));

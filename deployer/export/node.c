@@ -6,7 +6,7 @@
 /*
  * Starts the ranks of one node, and ends them all with the status of the first one that fails. It is process 1 of its
  * container, so its own TERM is the trap's, and its end would kill them all: it hands TERM on, which says to a rank that it
- * must write its checkpoint, and waits for them. The engine kills who takes too long; after a rank's failure that is done here.
+ * must write its checkpoint, and waits for them, for the job's grace. The engine kills who takes longer; after a rank's failure that is done here.
  * `first` keeps the first status. Who starts a rank outlives the TERM (a trap), and its rank has TERM's usual meaning. The last
  * node may have fewer ranks.
  */
@@ -16,15 +16,16 @@ static const char node_begin[] =
 	"end() {\n"
 	"  trap \"\" TERM\n"
 	"  kill 0\n"
-	"  [ $$ != 1 ] || (sleep 25; kill -KILL -1) &\n"
-	"  [ -z \"$ranks\" ] || wait $ranks\n"
-	"  exit \"$(cat \"$failed\" 2>/dev/null || echo 143)\"\n"
-	"}\n"
-	"trap end TERM\n"
-	"export LOCAL_RANK=0 RANK\n"
-	"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
-	"  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n"
-	"  [ \"$RANK\" -lt \"$WORLD_SIZE\" ] || break\n";
+	"  [ $$ != 1 ] || (sleep ";
+static const char node_start[] = "; kill -KILL -1) &\n"
+				 "  [ -z \"$ranks\" ] || wait $ranks\n"
+				 "  exit \"$(cat \"$failed\" 2>/dev/null || echo 143)\"\n"
+				 "}\n"
+				 "trap end TERM\n"
+				 "export LOCAL_RANK=0 RANK\n"
+				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
+				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n"
+				 "  [ \"$RANK\" -lt \"$WORLD_SIZE\" ] || break\n";
 /*
  * The same with each rank's number before its lines (scheduler/rank_tag.h). Who writes them does not end with the ranks, and
  * has a second for the last ones; it is not waited for, since a process that a rank has left may hold the pipe.
@@ -56,8 +57,10 @@ static const char *node_script(const struct export_wish *wish, bool tags)
 			"  CUDA_VISIBLE_DEVICES=$(seq -s , $((LOCAL_RANK * %d)) $((LOCAL_RANK * %d + %d)))\n"
 			"  export CUDA_VISIBLE_DEVICES\n",
 			gpus, gpus, gpus - 1);
-	return export_text(wish, arena_printf(wish->arena, "%s%s%s", node_begin, own,
-					      tags ? node_end_tagged : node_end));
+	return export_text(wish,
+			   arena_printf(wish->arena, "%s%d%s%s%s", node_begin,
+					wish->job.grace_s > 0 ? wish->job.grace_s : NODE_GRACE_S,
+					node_start, own, tags ? node_end_tagged : node_end));
 }
 
 static void node_add_place(const struct launcher_node *node, struct words *env)
@@ -118,6 +121,11 @@ static int node_add_launcher(const struct export_wish *wish, const struct launch
 		words_add_all(&own, WORDS("/bin/sh", "-c", node_own_gpus(wish), "rank"));
 		words_add_all(&own, job.command);
 		job.command = words_list(&own);
+	}
+	/* as launcher/mpirun.c does it on hosts: mpirun alone has one second for them */
+	if (launcher->place == PLACE_MPI && job.grace_s > 0) {
+		words_addf(env, "OMPI_MCA_odls_base_sigkill_timeout=%d", job.grace_s);
+		words_addf(env, "PRTE_MCA_odls_base_sigkill_timeout=%d", job.grace_s);
 	}
 	return launcher->node_words(&job, node, command, env, err);
 }

@@ -6,6 +6,9 @@
 #include "deployer/export/export.h"
 #include "deployer/launcher/launcher.h"
 
+#define NODE_GRACE_S 25	    /* from TERM to KILL where nobody says it: less than Kubernetes' 30 */
+#define NODE_GRACE_MORE_S 5 /* the container has so much more than its ranks */
+
 /*
  * Adds the container's command, and NAME=VALUE that it needs beside export_env. Text of `node` may be the engine's own
  * variable; node->rank of an engine that has none is a number. ERROR_USAGE when the launcher's ranks cannot be started

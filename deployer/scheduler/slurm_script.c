@@ -231,6 +231,18 @@ static const char *script_memory(const struct script *s)
 			    (unsigned long long)(bytes / MIB));
 }
 
+/* What TERM leaves the ranks is the site's KillWait; only before the limit of time can a job have more. */
+static void script_add_grace(const struct script *s)
+{
+	int grace_s = s->wish->job.grace_s;
+
+	if (grace_s > 0 && !*script_setting(s, "signal"))
+		str_addf(
+			s->out,
+			"# The job's grace (%d s) is not Slurm's: KillWait of slurm.conf is. --set signal=TERM@%d comes before the limit.\n",
+			grace_s, grace_s);
+}
+
 /* (the scripts behind `module` are not written for `set -u`) */
 static void script_add_modules(const struct script *s)
 {
@@ -275,6 +287,7 @@ static void script_add_head(const struct script *s)
 	str_add(s->out, !script_says(s, "requeue") ? "#SBATCH --no-requeue\n"
 			: s->follow		   ? "#SBATCH --requeue\n"
 				    : "#SBATCH --requeue\n#SBATCH --open-mode=append\n");
+	script_add_grace(s);
 	if (s->follow) {
 		script_add_file(s, "#SBATCH --open-mode=append\n#SBATCH --output=", "batch.log");
 		str_add(s->out, "\n");

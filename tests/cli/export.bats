@@ -274,6 +274,24 @@ once" ]
 	[ -e saved-0 ] && [ ! -e saved-1 ] && [ -e saved-2 ]
 }
 
+@test "a job's grace: what ends its ranks waits so long, and the engine a little longer" {
+	sed -i 's/plain: {/&grace: 300, /; s/ring: {/&grace: 60, /' cluster.yaml
+	echo 'accelerator: cpu' >>cluster.yaml
+	ringup export kubernetes --image "$IMAGE" plain >out
+	python3 "$ROOT/tests/cli/manifests.py" out
+	grep -qF 'sleep 300; kill -KILL -1' out
+	grep -qF 'terminationGracePeriodSeconds: 305' out
+	ringup export compose --image "$IMAGE" plain >out
+	grep -qF 'sleep 300; kill -KILL -1' out
+	grep -qF 'stop_grace_period: 305s' out
+	ringup export kubernetes --image "$IMAGE" ring >out
+	python3 "$ROOT/tests/cli/manifests.py" out
+	[ "$(grep -cF 'terminationGracePeriodSeconds: 65' out)" = 2 ]
+	grep -A1 'name: OMPI_MCA_odls_base_sigkill_timeout' out | grep -F '"60"'
+	ringup export slurm --set container=none plain | grep -F "grace (300 s) is not Slurm's: KillWait"
+	[ "$(ringup export slurm --set container=none --set signal=TERM@300 plain | grep -c KillWait)" = 0 ]
+}
+
 @test "what cannot be exported is said, with what to do instead" {
 	printf 'name: bare\nhosts: [a]\ncontainer: {engine: none}\n' >none.yaml
 	apart ringup export nomad
