@@ -3,6 +3,8 @@
 #include "deployer/export/node.h"
 #include "deployer/export/yaml_out.h"
 
+#include "plan/gpu_wish.h"
+
 #include <string.h>
 
 /*
@@ -22,16 +24,56 @@ static const char *compose_escape(const char *text, struct arena *arena)
 	return arena_strdup(arena, out.text);
 }
 
+/* The GPUs of this machine that the cluster file names; kind GPU_ALL where it names none. */
+static struct gpu_wish compose_gpus(const struct export_wish *wish)
+{
+	const struct cluster *cluster = wish->cluster;
+	const char *text = cluster->host_count ? cluster->hosts[0].gpus : "";
+	struct gpu_wish gpus;
+	struct error ignored = {0}; /* the file has been checked */
+
+	if (gpu_wish_parse(*text ? text : cluster->container.gpus, wish->arena, &gpus, &ignored) <
+	    0)
+		return (struct gpu_wish){.kind = GPU_ALL};
+	return gpus;
+}
+
+static int compose_check_gpus(const struct export_wish *wish, struct error *err)
+{
+	const struct gpu_wish gpus = compose_gpus(wish);
+
+	if (gpus.kind != GPU_LIST || wish->gpus_per_node <= (int)gpus.count)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"the ranks are to have %d GPUs of their own in all, and the cluster file names %zu (gpus: %s); correct one of them, or take fewer ranks",
+		wish->gpus_per_node, gpus.count, gpu_wish_text(&gpus, wish->arena));
+}
+
+/* What Docker calls capabilities are "gpu" and those of NVIDIA's driver, as `docker run --gpus` has them. */
 static void compose_add_gpus(const struct export_wish *wish, struct str *out)
 {
-	if (wish->gpus_per_node)
-		str_addf(out,
-			 "    deploy:\n"
-			 "      resources:\n"
-			 "        reservations:\n"
-			 "          devices:\n"
-			 "            - {driver: nvidia, count: %d, capabilities: [gpu]}\n",
-			 wish->gpus_per_node);
+	const struct gpu_wish gpus = compose_gpus(wish);
+
+	if (!wish->gpus_per_node)
+		return;
+	str_add(out, "    deploy:\n"
+		     "      resources:\n"
+		     "        reservations:\n"
+		     "          devices:\n"
+		     "            - {driver: nvidia, ");
+	if (gpus.kind == GPU_LIST) {
+		str_add(out, "device_ids: [");
+		for (int i = 0; i < wish->gpus_per_node; i++)
+			str_addf(out, "%s\"%s\"", i ? ", " : "", gpus.devices[i]);
+		str_add(out, "]");
+	} else {
+		str_addf(out, "count: %d", wish->gpus_per_node);
+	}
+	str_add(out, ", capabilities: [gpu");
+	for (const char *const *word = wish->cluster->container.capabilities; *word; word++)
+		str_addf(out, ", %s", *word);
+	str_add(out, "]}\n");
 }
 
 static void compose_add_env(const struct export_wish *wish, const struct words *own,
@@ -76,6 +118,8 @@ static void compose_add_limits(const struct export_wish *wish, struct str *out)
 {
 	const struct cluster_container *container = &wish->cluster->container;
 
+	if (wish->retries)
+		str_addf(out, "    restart: on-failure:%d\n", wish->retries);
 	if (wish->job.grace_s > 0)
 		str_addf(out, "    stop_grace_period: %ds # the job's grace, and a little more\n",
 			 wish->job.grace_s + NODE_GRACE_MORE_S);
@@ -153,15 +197,19 @@ static int compose_write(const struct export_wish *given, struct export_files *f
 	struct export_wish copy = *given;
 	const struct export_wish *wish = &copy;
 	struct words command = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
+	const char *limit = "";
 
 	copy.escape = compose_escape;
-	if (compose_command(wish, &command, &env, err) < 0)
+	/* Compose has no limit of time: who starts it has */
+	if (wish->job.timeout_s)
+		limit = arena_printf(wish->arena, "timeout %d ", wish->job.timeout_s);
+	if (compose_check_gpus(wish, err) < 0 || compose_command(wish, &command, &env, err) < 0)
 		return -1;
 	str_addf(&out,
 		 "# %s\n"
 		 "# The job '%s' on this machine alone, with all of its ranks in one container:\n"
-		 "#   docker compose -f compose.yaml up --exit-code-from %s\n",
-		 wish->origin, wish->job.name, wish->job.name);
+		 "#   %sdocker compose -f compose.yaml up --exit-code-from %s\n",
+		 wish->origin, wish->job.name, limit, wish->job.name);
 	str_add(&out, "services:\n  ");
 	yaml_add_text(&out, wish->job.name, 2);
 	str_add(&out, ":\n");

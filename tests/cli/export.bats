@@ -150,6 +150,22 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	sed 's/^container:/&\n  gpus: none/' cluster.yaml >none.yaml
 	apart ringup -f none.yaml export compose --image "$IMAGE" torch
 	says 2 "container.gpus is none, and each rank is to have GPUs of its own (1)"
+	# GPUs that the file names are those that the container gets, with the driver's capabilities
+	sed 's/^container:/&\n  gpus: "2,3,7"\n  capabilities: [compute, video]/' cluster.yaml >named.yaml
+	echo 'accelerator: cuda' >>named.yaml
+	ringup -f named.yaml export compose --image "$IMAGE" plain >out
+	grep -qF '{driver: nvidia, device_ids: ["2", "3", "7"], capabilities: [gpu, compute, video]}' out
+	ringup -f named.yaml export compose --image "$IMAGE" --ppn 2 torch >out
+	grep -qF 'device_ids: ["2", "3"]' out
+	apart ringup -f named.yaml export compose --image "$IMAGE" torch
+	says 2 "the ranks are to have 8 GPUs of their own in all, and the cluster file names 3 (gpus: 2,3,7)"
+	sed 's/^hosts:.*/hosts: [{address: a, gpus: "device=5"}]/' named.yaml >host.yaml
+	ringup -f host.yaml export compose --image "$IMAGE" plain >out
+	grep -qF 'device_ids: ["5"]' out
+	# what fails is started again, and who starts it ends what takes too long
+	ringup export compose --image "$IMAGE" ring >out
+	grep -qxF '    restart: on-failure:2' out
+	grep -qxF '#   timeout 3600 docker compose -f compose.yaml up --exit-code-from ring' out
 	echo 'accelerator: cpu' >>cluster.yaml
 	for job in plain ring torch; do
 		apart ringup export compose --image "$IMAGE" "$job"
