@@ -92,9 +92,27 @@ static void kube_add_index(const struct kube *k, int indent)
 		"      fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']");
 }
 
+#define KUBE_CAPABILITIES "NVIDIA_DRIVER_CAPABILITIES" /* NVIDIA container toolkit */
+
+/* What of NVIDIA's driver comes with the GPUs, as container.capabilities says; nothing where the job says it itself. */
+static const char *const *kube_capabilities(const struct kube *k, const struct kube_pod *pod,
+					    const char *const *env)
+{
+	struct words names = WORDS_INIT(k->wish->arena), pairs = WORDS_INIT(k->wish->arena);
+
+	words_add_all(&names, k->wish->cluster->container.capabilities);
+	for (; *env; env++)
+		if (starts_with(*env, KUBE_CAPABILITIES "="))
+			return words_list(&pairs);
+	if (pod->gpus && names.count)
+		words_addf(&pairs, KUBE_CAPABILITIES "=%s", words_join(&names, ","));
+	return words_list(&pairs);
+}
+
 static void kube_add_environment(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	const char *const *shared = export_env(k->wish);
+	const char *const *capabilities = kube_capabilities(k, pod, shared);
 	bool has_user = *kube_value(k, "user");
 
 	if (*kube_value(k, "env-secret")) {
@@ -102,13 +120,15 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 		kube_line(k, indent + 2, "- secretRef:");
 		kube_pair(k, indent + 6, "name", kube_value(k, "env-secret"));
 	}
-	if (!*shared && !*pod->env && !has_user && !pod->has_index && !pod->secret)
+	if (!*shared && !*pod->env && !*capabilities && !has_user && !pod->has_index &&
+	    !pod->secret)
 		return;
 	kube_line(k, indent, "env:");
 	if (pod->has_index)
 		kube_add_index(k, indent + 2);
 	if (has_user) /* which the image need not know, and then it has no folder of its own */
 		kube_add_env(k, indent + 2, WORDS("HOME=/tmp"));
+	kube_add_env(k, indent + 2, capabilities);
 	kube_add_env(k, indent + 2, shared);
 	kube_add_env(k, indent + 2, pod->env);
 	if (!pod->secret)

@@ -85,6 +85,10 @@ kubernetes() {
 		--set tolerate=x --set tolerate=y --set rdma-resource=vpc.amazonaws.com/efa=4 --nodes 2 --ppn 1 \
 		--set label=team=vision --set label=example.com/cost-center=42 --set annotation=sidecar.istio.io/inject=false \
 		--set 'annotation=note=one: "two", three' --set service-account=trainer plain
+	sed 's/^container:/&\n  capabilities: [compute, video]/' cluster.yaml >video.yaml
+	[ "$(ringup -f video.yaml export kubernetes --image "$IMAGE" ring | grep -A1 -F NVIDIA_DRIVER_CAPABILITIES | tail -1)" = \
+		"                  value: compute,video" ]
+	[ "$(ringup -f video.yaml export kubernetes --image "$IMAGE" -e NVIDIA_DRIVER_CAPABILITIES=all torch | grep -c -A1 -F NVIDIA_DRIVER_CAPABILITIES)" = 3 ]
 	kubernetes claim.yaml --set claim=eight-h100 ring
 	apart ringup export kubernetes --image "$IMAGE" --kind trainjob --set claim=eight-h100 torch
 	says 2 "trainjob has no place for it"
