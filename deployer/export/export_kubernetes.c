@@ -542,6 +542,7 @@ static void kube_add_kustomization(const struct kube *k, const char *file,
 		arena_printf(
 			k->wish->arena,
 			"# kubectl apply -k . ; an overlay names this folder in its own `resources`\n"
+			"# No namePrefix and no nameSuffix: pods find each other by the name. 'ringup export --name NAME' gives another.\n"
 			"apiVersion: kustomize.config.k8s.io/v1beta1\n"
 			"kind: Kustomization\n"
 			"resources:\n"

@@ -184,6 +184,9 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	apart ringup export kubernetes --image "$IMAGE" -o deploy plain
 	[ "$(cat ../out)" = "$(printf 'deploy/%s\n' plain.yaml kustomization.yaml)" ]
 	same kustomization.yaml deploy/kustomization.yaml
+	grep -q 'No namePrefix and no nameSuffix' deploy/kustomization.yaml
+	ringup export kubernetes --image "$IMAGE" --name other plain >out
+	[ "$(grep -cE '^  name: other$|job-name: other$|subdomain: other$|value: other-0.other$' out)" = 5 ]
 	cp -a deploy before
 	ringup -q export kubernetes --image "$IMAGE" -o deploy plain >/dev/null
 	diff -r deploy before
