@@ -120,6 +120,13 @@ static int slurm_refused(const char *text, struct arena *arena, struct error *er
 	bool knows = slurm_look(arena, &overview, &ignored) == 0;
 
 	error_set(err, ERROR_USAGE, "Slurm refuses the job: %s", complaint);
+	if (strstr(complaint, "nvalid account"))
+		return error_advise(
+			err,
+			"choose one with --set account=NAME; 'sacctmgr show assoc user=$USER' lists yours, and their partitions");
+	if (strstr(complaint, "nvalid qos"))
+		return error_advise(
+			err, "choose one with --set qos=NAME; 'sacctmgr show qos' lists them");
 	if (!knows)
 		return -1;
 	if (strstr(complaint, "artition"))
@@ -223,47 +230,76 @@ static int slurm_cancel(const struct job_record *record, struct error *err)
 	return error_set(err, ERROR_FAILED, "scancel %s: %s", id, slurm_complaint(text, &arena));
 }
 
+/* squeue(1), JOB REASON CODES; those with '_' are sentences of slurmctld (job_scheduler.c) */
+static const struct {
+	const char *reason;
+	bool is_hopeless;
+	const char *means;
+} slurm_reasons[] = {
+	{"Resources", false, "all that it needs is in use, and it is the next one to get it"},
+	{"Priority", false, "jobs with a higher priority wait, too"},
+	{"PartitionDown", false,
+	 "its partition takes jobs but starts none; 'scontrol show partition' shows the state, and its administrator changes it"},
+	{"PartitionInactive", false, "its partition is inactive; ask its administrator"},
+	{"PartitionConfig", true,
+	 "it asks for more nodes than the partition has; ask for fewer with --nodes, or for another one with --set partition=NAME"},
+	{"PartitionNodeLimit", true,
+	 "it asks for more nodes than the partition gives one job, or its nodes are down; see 'ringup status --on slurm'"},
+	{"PartitionTimeLimit", true,
+	 "it asks for more time than the partition gives; ask for less with --set time=MINUTES"},
+	{"BadConstraints", true, "no node can ever satisfy what it asks for"},
+	{"ReqNodeNotAvail", false,
+	 "a node that it needs is down, drained or reserved; see 'ringup status --on slurm'"},
+	{"Nodes_required_for_job_are_DOWN", false,
+	 "nodes that it needs are down, drained, or kept for jobs of partitions with a higher priority; see 'ringup status --on slurm'"},
+	{"Dependency", false, "it waits for the jobs of --set dependency"},
+	{"DependencyNeverSatisfied", true,
+	 "it can never start: a job that it was to wait for has ended otherwise than --set dependency says"},
+	{"launch_failed_requeued_held", false,
+	 "a node could not start it, and Slurm holds it; 'scontrol release' lets it try again, and the node's slurmd.log says why it failed"},
+	{"job_requeued_in_held_state", false, "it is held; 'scontrol release' lets it go"},
+	{"JobHoldMaxRequeue", false,
+	 "Slurm has started it again too often, and holds it; 'scontrol release' lets it try again"},
+	{"JobArrayTaskLimit", false, "its array has as many tasks at once as --set array gives it"},
+	{"AccountNotAllowed", true,
+	 "its account may not use the partition; choose another with --set account=NAME or --set partition=NAME"},
+	{"QOSNotAllowed", true,
+	 "its quality of service is not for this account or partition; choose another with --set qos=NAME"},
+	{"ReservationDeleted", true,
+	 "its reservation has been deleted; choose another with --set reservation=NAME"},
+	{"DeadLine", true, "it can no longer end before its deadline"},
+	{"Cleaning", false, "what it left in an earlier start is being cleaned up"},
+	{"Prolog", false, "the nodes' prolog has not ended"},
+	{"FrontEndDown", false, "no front end node is there to start it"},
+	{"BurstBufferResources", false, "the burst buffer has no room for it yet"},
+	{"BurstBufferStageIn", false, "its files are on the way into the burst buffer"},
+	{"JobHeldUser", false, "it is held; 'scontrol release' lets it go"},
+	{"JobHeldAdmin", false, "an administrator holds it"},
+	{"BeginTime", false, "it may not begin before its time, as after a failed start"},
+	{"Licenses", false, "a license that it needs is in use"},
+	{"Reservation", false, "it waits for its reservation to begin"},
+	{"InvalidAccount", true, "its account is not valid; choose one with --set account=NAME"},
+	{"InvalidQOS", true, "its quality of service is not valid; see --set qos=NAME"},
+	{"NodeDown", false, "a node that it needs is down"},
+};
+
 const char *slurm_reason(const char *reason, bool *is_hopeless)
 {
-	/* squeue(1), JOB REASON CODES */
-	static const struct {
-		const char *reason;
-		bool is_hopeless;
-		const char *means;
-	} reasons[] = {
-		{"Resources", false,
-		 "all that it needs is in use, and it is the next one to get it"},
-		{"Priority", false, "jobs with a higher priority wait, too"},
-		{"PartitionDown", false,
-		 "its partition takes jobs but starts none; 'scontrol show partition' shows the state, and its administrator changes it"},
-		{"PartitionInactive", false, "its partition is inactive; ask its administrator"},
-		{"PartitionConfig", true,
-		 "it asks for more nodes than the partition has; ask for fewer with --nodes, or for another one with --set partition=NAME"},
-		{"PartitionNodeLimit", true,
-		 "it asks for more nodes than the partition gives one job, or its nodes are down; see 'ringup status --on slurm'"},
-		{"PartitionTimeLimit", true,
-		 "it asks for more time than the partition gives; ask for less with --set time=MINUTES"},
-		{"BadConstraints", true, "no node can ever satisfy what it asks for"},
-		{"ReqNodeNotAvail", false,
-		 "a node that it needs is down, drained or reserved; see 'ringup status --on slurm'"},
-		{"JobHeldUser", false, "it is held; 'scontrol release' lets it go"},
-		{"JobHeldAdmin", false, "an administrator holds it"},
-		{"BeginTime", false, "it may not begin before its time, as after a failed start"},
-		{"Licenses", false, "a license that it needs is in use"},
-		{"Reservation", false, "it waits for its reservation to begin"},
-		{"InvalidAccount", true,
-		 "its account is not valid; choose one with --set account=NAME"},
-		{"InvalidQOS", true, "its quality of service is not valid; see --set qos=NAME"},
-		{"NodeDown", false, "a node that it needs is down"},
-	};
+	size_t length = strcspn(reason, ",");
 
 	*is_hopeless = false;
-	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-		if (strcmp(reason, reasons[i].reason) == 0) {
-			*is_hopeless = reasons[i].is_hopeless;
-			return reasons[i].means;
+	for (size_t i = 0; i < ARRAY_LEN(slurm_reasons); i++)
+		if (strlen(slurm_reasons[i].reason) == length &&
+		    strncmp(reason, slurm_reasons[i].reason, length) == 0) {
+			*is_hopeless = slurm_reasons[i].is_hopeless;
+			return slurm_reasons[i].means;
 		}
-	if (starts_with(reason, "QOS") || starts_with(reason, "Assoc"))
+	/* QOSMaxWallDurationPerJobLimit, QOSMinGRES */
+	*is_hopeless = strstr(reason, "PerJob") || starts_with(reason, "QOSMin");
+	if (*is_hopeless)
+		return "it asks for more, or less, than your account or quality of service gives one job; 'sacctmgr show qos' shows the limits";
+	if (starts_with(reason, "QOS") || starts_with(reason, "Assoc") ||
+	    (starts_with(reason, "Max") && strstr(reason, "Per")))
 		return "a limit of your account or quality of service is reached; 'sacctmgr show assoc' shows the limits";
 	return "";
 }

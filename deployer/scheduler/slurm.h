@@ -33,7 +33,10 @@ int slurm_submit(const char *script, const char *folder, struct arena *arena, co
 /* A job of sbatch, whose id is its number. */
 extern const struct scheduler scheduler_slurm;
 
-/* What a reason to wait means, as a sentence; "" for one that is only a matter of time. */
+/*
+ * What a reason to wait means, as a sentence; "" for one that is only a matter of time. The reason is as scontrol has it, and
+ * what stands behind its first comma does not count: "ReqNodeNotAvail,_UnavailableNodes:node02".
+ */
 const char *slurm_reason(const char *reason, bool *is_hopeless);
 
 /* Asks for all nodes and partitions; reasons of nodes, and names, are as Slurm has them. */

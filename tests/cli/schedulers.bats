@@ -111,3 +111,24 @@ slurm_of_nodes() {
 	[ "$(jq -c '[.nodes[].gpus_used]' <<<"$output")" = "[2,4]" ]
 	[ "$(jq -c '[.queues[] | [.queue, .running, .waiting]]' <<<"$output")" = '[["gpu",1,2],["long",0,1]]' ]
 }
+
+# A cluster without containers, for jobs that Slurm does not take.
+plain_cluster() {
+	printf 'name: lab\nhosts: [a, b]\naccelerator: cpu\ncontainer: {engine: none}\n' >cluster.yaml
+}
+
+@test "run --on slurm: what sbatch says of an account is answered with --set account" {
+	slurm_of_nodes
+	plain_cluster
+	echo none >"$FAKE/mpi"
+	echo "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified" >"$FAKE/refusal"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "choose one with --set account=NAME"
+	[[ $output != *"its partitions are"* ]]
+	echo "sbatch: error: Batch job submission failed: Invalid qos specification" >"$FAKE/refusal"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "choose one with --set qos=NAME"
+	echo "sbatch: error: invalid partition specified: x" >"$FAKE/refusal"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "its partitions are gpu (the default), long; choose one with --set partition=NAME"
+}

@@ -92,6 +92,22 @@ static void test_reasons(void **state)
 	assert_true(*slurm_reason("Resources", &is_hopeless) && !is_hopeless);
 	assert_true(*slurm_reason("PartitionTimeLimit", &is_hopeless) && is_hopeless);
 	assert_true(*slurm_reason("QOSMaxGRESPerUser", &is_hopeless) && !is_hopeless);
+	assert_has(slurm_reason("ReqNodeNotAvail,_UnavailableNodes:node[1-2]", &is_hopeless),
+		   "down, drained or reserved");
+	assert_has(
+		slurm_reason(
+			"Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions",
+			&is_hopeless),
+		"status --on slurm");
+	assert_has(slurm_reason("launch_failed_requeued_held", &is_hopeless), "scontrol release");
+	assert_has(slurm_reason("Dependency", &is_hopeless), "waits for the jobs");
+	assert_false(is_hopeless);
+	assert_has(slurm_reason("DependencyNeverSatisfied", &is_hopeless), "can never start");
+	assert_true(is_hopeless);
+	assert_true(*slurm_reason("QOSMaxWallDurationPerJobLimit", &is_hopeless) && is_hopeless);
+	assert_true(*slurm_reason("MaxGRESPerAccount", &is_hopeless) && !is_hopeless);
+	assert_string_equal(slurm_reason("Depend", &is_hopeless), "");
+	assert_string_equal(slurm_reason("", &is_hopeless), "");
 	assert_string_equal(slurm_reason("Unheard", &is_hopeless), "");
 }
 
