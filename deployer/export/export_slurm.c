@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/export.h"
+#include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/slurm.h"
 #include "deployer/scheduler/slurm_script.h"
 
@@ -57,6 +58,18 @@ static void slurm_settle(struct export_wish *wish, const struct slurm_site *site
 	wish->settings = words_list(&settings);
 }
 
+/* Ranks of MPI that srun starts without PMIx or PMI-2 each take themselves for the only one. */
+static int slurm_check_mpi(const struct export_wish *wish, const struct slurm_site *site,
+			   struct error *err)
+{
+	if (wish->job.launcher->place != PLACE_MPI || *site->mpi || export_is_set(wish, "mpi"))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"srun here has no PMIx and no PMI-2, by which ranks of MPI find each other: 'srun --mpi=list' has %s; say --set mpi=NAME if your MPI knows one of them, or take --launcher env or torchrun",
+		*site->mpi_list ? site->mpi_list : "nothing");
+}
+
 static int slurm_submit_job(struct export_wish *wish, const char *folder, const char **id,
 			    struct error *err)
 {
@@ -70,7 +83,7 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 	if (!realpath(folder, whole))
 		return error_errno(err, "cannot find %s", folder);
 	path = arena_printf(wish->arena, "%s/job.sbatch", whole);
-	if (slurm_site(wish->arena, &site, err) < 0)
+	if (slurm_site(wish->arena, &site, err) < 0 || slurm_check_mpi(wish, &site, err) < 0)
 		return -1;
 	slurm_settle(wish, &site);
 	if (*export_value(&exporter_slurm, wish, "array"))

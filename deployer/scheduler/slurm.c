@@ -42,6 +42,22 @@ static int slurm_run(const char *const *words, const char *folder, struct arena 
 	return rc;
 }
 
+/* "MPI plugin types are..." and a name on each line after it. */
+static const char *slurm_mpi_list(const char *text, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		size_t length;
+
+		at += strspn(at, " \t");
+		length = strcspn(at, "\n");
+		if (length && !memchr(at, ' ', length))
+			words_addf(&words, "%.*s", (int)length, at);
+	}
+	return words_join(&words, ", ");
+}
+
 int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 {
 	const char *help, *mpi, *version;
@@ -60,6 +76,7 @@ int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 		site->container = "pyxis";
 	else if (proc_exists("apptainer"))
 		site->container = "apptainer";
+	site->mpi_list = slurm_mpi_list(mpi, arena);
 	site->mpi = strstr(mpi, "pmix") ? "pmix" : strstr(mpi, "pmi2") ? "pmi2" : "";
 	return 0;
 }

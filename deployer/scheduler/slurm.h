@@ -17,6 +17,7 @@ struct slurm_site {
 	const char *version;   /* "22.05.8" */
 	const char *container; /* how an image gets to its nodes: pyxis, apptainer or none */
 	const char *mpi;       /* for srun --mpi; "" when it has neither PMIx nor PMI-2 */
+	const char *mpi_list;  /* what there is for it: "cray_shasta, none" */
 	const char *gpus;      /* how GPUs are asked for: "gpus-per-node" or "gres" */
 };
 

@@ -132,3 +132,17 @@ plain_cluster() {
 	run -2 ringup run --on slurm --name refused -- ./x
 	has "its partitions are gpu (the default), long; choose one with --set partition=NAME"
 }
+
+@test "run --on slurm: ranks of MPI need a way to meet that srun has" {
+	slurm_of_nodes
+	plain_cluster
+	printf 'MPI plugin types are...\n\tcray_shasta\n\tnone\n' >"$FAKE/mpi"
+	run -2 ringup run --on slurm --launcher mpirun --nodes 1 --name none -- ./x
+	has "'srun --mpi=list' has cray_shasta, none; say --set mpi=NAME"
+	run -0 ringup run -d --on slurm --launcher mpirun --nodes 1 --set mpi=cray_shasta --name cray -- ./x
+	grep -q 'srun .*--mpi=cray_shasta' .ringup/jobs/cray/job.sbatch
+	run -0 ringup run -d --on slurm --launcher env --nodes 1 --name env -- ./x
+	printf 'MPI plugin types are...\n\tnone\n\tpmi2\n' >"$FAKE/mpi"
+	run -0 ringup run -d --on slurm --launcher mpirun --nodes 1 --name pmi2 -- ./x
+	grep -q 'srun .*--mpi=pmi2' .ringup/jobs/pmi2/job.sbatch
+}
