@@ -3,6 +3,7 @@
 #include "deployer/launcher/launcher.h"
 #include "deployer/scheduler/slurm.h"
 #include "deployer/scheduler/slurm_script.h"
+#include "deployer/scheduler/slurm_settings.h"
 
 #include "core/file.h"
 #include "core/log.h"

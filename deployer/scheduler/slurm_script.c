@@ -3,6 +3,7 @@
 
 #include "core/quote.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/scheduler/slurm_settings.h"
 #include "deployer/scheduler/slurm_stack.h"
 
 #include <string.h>
@@ -14,50 +15,6 @@
 #define MARK_ID "\004"
 
 #define SIF_DIGITS 12
-
-const struct export_setting slurm_settings[] = {
-	{"partition", "the queue", ""},
-	{"account", "who pays", ""},
-	{"qos", "quality of service", ""},
-	{"reservation", "nodes that are kept for somebody", ""},
-	{"time", "limit, as 30 (minutes) or 2-12:00:00", ""},
-	{"mem", "memory of each node, as 64G; 0 is all", ""},
-	{"cpus-per-task", "CPUs of a rank, or of a node's torchrun; Slurm gives one", ""},
-	{"constraint", "features of the nodes", ""},
-	{"nodelist", "nodes that it must have", ""},
-	{"exclude", "nodes that it must not have", ""},
-	{"gpu-type", "product, as the nodes' Gres names it: h100", ""},
-	{"gpu-option", "how GPUs are asked for: gpus-per-node, gres or none", "gpus-per-node"},
-	{"gres", "other resources of each node, as nvme:1", ""},
-	{"exclusive", "yes: no other job on the nodes; or user, mcs", ""},
-	{"array", "start it so often, as 0-9", ""},
-	{"dependency", "jobs before it, as afterok:123", ""},
-	{"begin", "not before, as now+2hours", ""},
-	{"nice", "lower priority, as 100", ""},
-	{"licenses", "as scratch:1", ""},
-	{"mem-per-gpu", "memory for each GPU, as 80G", ""},
-	{"mem-per-cpu", "memory for each CPU, as 4G", ""},
-	{"cpus-per-gpu", "CPUs for each GPU", ""},
-	{"gpu-bind", "which GPUs a task sees, as none", ""},
-	{"switches", "most switches of the network, as 1@12:00:00", ""},
-	{"segment", "nodes of a block that stay together", ""},
-	{"hint", "as nomultithread", ""},
-	{"threads-per-core", "as 1", ""},
-	{"network", "as the site has it", ""},
-	{"tmp", "least space in /tmp of a node, as 200G", ""},
-	{"comment", "a word for the accounts", ""},
-	{"wckey", "as the site has it", ""},
-	{"output", "file of what it prints, as logs/%x-%j.out", ""},
-	{"mail-type", "when to write: END,FAIL", ""},
-	{"mail-user", "to whom", ""},
-	{"signal", "before the limit, for a checkpoint: TERM@60", ""},
-	{"requeue", "yes: start it again when a node fails", ""},
-	{"modules", "environment modules to load first, as cuda/12.4,gcc/13", ""},
-	{"interface", "network interface for NCCL and Gloo, as ib0", ""},
-	{"mpi", "how ranks of MPI meet, see srun --mpi=list", "pmix"},
-	{"container", "auto, pyxis, apptainer or none", "auto"},
-	{0},
-};
 
 /* A script at work. */
 struct script {
@@ -81,57 +38,6 @@ static bool script_says(const struct script *s, const char *name)
 bool slurm_script_starts_nodes(const struct export_wish *wish)
 {
 	return wish->job.launcher->place == PLACE_NODE;
-}
-
-/* Whether the setting is one of the words, which have a blank between them. */
-static int script_check_word(const struct script *s, const char *name, const char *words,
-			     struct error *err)
-{
-	const char *value = script_setting(s, name);
-
-	if (!*value || strstr(arena_printf(s->wish->arena, " %s ", words),
-			      arena_printf(s->wish->arena, " %s ", value)))
-		return 0;
-	return error_set(err, ERROR_USAGE, "--set %s=%s: it is one of: %s", name, value, words);
-}
-
-/* Each becomes a part of an #SBATCH line, which no shell reads and a line end would end. */
-static int script_check_settings(const struct script *s, struct error *err)
-{
-	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,@%/+=*&|^[]()?-";
-	const char *memory = s->wish->cluster->container.memory;
-	uint64_t bytes;
-
-	for (const char *const *pair = s->wish->settings; *pair; pair++)
-		if ((*pair)[strspn(*pair, allowed)])
-			return error_set(err, ERROR_USAGE,
-					 "--set %s: '%c' cannot stand in an option of sbatch",
-					 *pair, (*pair)[strspn(*pair, allowed)]);
-	if (!strstr(" pyxis apptainer none ", arena_printf(s->wish->arena, " %s ", s->container)))
-		return error_set(err, ERROR_USAGE,
-				 "--set container=%s: there are auto, pyxis, apptainer and none",
-				 s->container);
-	if (script_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
-	    script_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
-	    script_check_word(s, "requeue", "yes no", err) < 0)
-		return -1;
-	if (script_setting(s, "time")[strspn(script_setting(s, "time"), "0123456789-:")])
-		return error_set(
-			err, ERROR_USAGE,
-			"--set time=%s: minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS are needed",
-			script_setting(s, "time"));
-	if (*memory && !parse_bytes(memory, &bytes) && !*script_setting(s, "mem"))
-		return error_set(
-			err, ERROR_USAGE,
-			"container.memory: %s: sbatch wants a whole number; say --set mem=SIZE, as 1536M",
-			memory);
-	if (strcmp(s->container, "none") != 0 && !*s->wish->image)
-		return error_set(
-			err, ERROR_USAGE,
-			"--set container=%s needs an image in a registry, and ringup.lock names none; 'ringup up' or 'ringup push' puts it there",
-			s->container);
-	return 0;
 }
 
 static int script_check_words(const struct export_wish *wish, struct error *err)
@@ -161,19 +67,6 @@ static void script_add_option(const struct script *s, const char *name)
 
 	if (*value)
 		str_addf(s->out, "#SBATCH --%s=%s\n", name, value);
-}
-
-/* Whether the setting is an option of sbatch by its own name; the others have a meaning here. */
-static bool script_is_plain(const char *name)
-{
-	static const char *const others[] = {"gpu-type",  "gpu-option", "gres",
-					     "exclusive", "requeue",	"modules",
-					     "interface", "mpi",	"container"};
-
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (strcmp(others[i], name) == 0)
-			return false;
-	return true;
 }
 
 /* In names of output files '%' and '\\' are sbatch's own (sbatch(1), "filename pattern"). */
@@ -276,7 +169,7 @@ static void script_add_head(const struct script *s)
 			 slurm_script_starts_nodes(wish) ? 1 : wish->per_node);
 	script_add_gpus(s);
 	for (const struct export_setting *set = slurm_settings; set->name; set++)
-		if (script_is_plain(set->name))
+		if (slurm_setting_is_option(set->name))
 			script_add_option(s, set->name);
 	str_add(s->out, script_memory(s));
 	if (script_says(s, "exclusive"))
@@ -400,17 +293,45 @@ static const char *script_sif(const struct script *s)
 			    digest ? digest + strlen("sha256:") : "image");
 }
 
+/* Whether the image is in the registry of the cluster file, for which its `insecure` and `ca` count. */
+static bool script_has_own_registry(const struct script *s)
+{
+	const char *address = s->wish->cluster->registry.address;
+	size_t length = strlen(address);
+
+	return length && strncmp(s->wish->image, address, length) == 0 &&
+	       s->wish->image[length] == '/';
+}
+
+/* What only the nodes' own configuration can say of the registry (enroot, doc/configuration.md). */
+static void script_add_registry(const struct script *s)
+{
+	const struct cluster_registry *registry = &s->wish->cluster->registry;
+	bool is_pyxis = strcmp(s->container, "pyxis") == 0;
+
+	if (!script_has_own_registry(s))
+		return;
+	if (registry->insecure && is_pyxis)
+		str_add(s->out,
+			"\n# The registry speaks plain HTTP: enroot takes it with ENROOT_ALLOW_HTTP yes in the nodes' enroot.conf.\n");
+	if (*registry->ca && (is_pyxis || strcmp(s->container, "apptainer") == 0))
+		str_add(s->out,
+			"\n# The registry has an authority of its own (registry.ca): the nodes' system must trust it, too.\n");
+}
+
 static void script_add_image(const struct script *s)
 {
 	const char *sif = script_sif(s);
+	bool is_http = s->wish->cluster->registry.insecure && script_has_own_registry(s);
 
+	script_add_registry(s);
 	if (strcmp(s->container, "apptainer") != 0)
 		return;
 	str_addf(
 		s->out,
 		"\n# One file for all nodes; a login is apptainer's own: apptainer registry login\n"
-		"[ -e %s ] || { apptainer pull %s.$SLURM_JOB_ID docker://%s && mv %s.$SLURM_JOB_ID %s; }\n",
-		sif, sif, s->wish->image, sif, sif);
+		"[ -e %s ] || { apptainer pull%s %s.$SLURM_JOB_ID docker://%s && mv %s.$SLURM_JOB_ID %s; }\n",
+		sif, is_http ? " --no-https" : "", sif, s->wish->image, sif, sif);
 }
 
 /*
@@ -680,7 +601,8 @@ int slurm_script(const struct exporter *exporter, const struct export_wish *wish
 	s.container = script_setting(&s, "container");
 	if (strcmp(s.container, "auto") == 0)
 		s.container = *wish->image ? "pyxis" : "none";
-	if (script_check_settings(&s, err) < 0 || script_check_words(wish, err) < 0)
+	if (slurm_check_settings(exporter, wish, s.container, err) < 0 ||
+	    script_check_words(wish, err) < 0)
 		return -1;
 	script_add_head(&s);
 	str_add(out,

@@ -13,9 +13,6 @@
 
 #include "deployer/export/export.h"
 
-/* The settings of a script, for `--set NAME=VALUE`; the last one has no name. */
-extern const struct export_setting slurm_settings[];
-
 /* What only a job has that ringup follows. */
 struct slurm_follow {
 	/* on a file system that the nodes share: out.log and err.log get the ranks' lines behind their numbers, batch.log

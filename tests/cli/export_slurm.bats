@@ -64,6 +64,15 @@ script() {
 	[ "$(SLURM_TASKS_PER_NODE="1,3" bash -euo pipefail sizes.sh)" = "1 3" ]
 }
 
+@test "a registry with plain HTTP or an authority of its own: what the script can say, and what the nodes must" {
+	sed 's#^registry: {#&insecure: true, #' cluster.yaml >http.yaml
+	ringup -f http.yaml export slurm --image "$IMAGE" --set container=apptainer plain | grep -F "apptainer pull --no-https lab-001122334455.sif"
+	ringup -f http.yaml export slurm --image "$IMAGE" plain | grep -F "# The registry speaks plain HTTP: enroot takes it with ENROOT_ALLOW_HTTP yes"
+	ringup -f http.yaml export slurm --image "other.example/${IMAGE#*/}" --set container=apptainer plain | grep -F "apptainer pull lab-001122334455.sif"
+	sed 's#^registry: {#&ca: ca.pem, #' cluster.yaml >ca.yaml
+	ringup -f ca.yaml export slurm --image "$IMAGE" --set container=apptainer plain | grep -F "the nodes' system must trust it"
+}
+
 @test "what a script cannot do is refused" {
 	run -2 ringup export slurm parts
 	[[ $output == *"roles of 'tf'"* ]]

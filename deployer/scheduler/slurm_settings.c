@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "deployer/scheduler/slurm_settings.h"
+
+#include <string.h>
+
+const struct export_setting slurm_settings[] = {
+	{"partition", "the queue", ""},
+	{"account", "who pays", ""},
+	{"qos", "quality of service", ""},
+	{"reservation", "nodes that are kept for somebody", ""},
+	{"time", "limit, as 30 (minutes) or 2-12:00:00", ""},
+	{"mem", "memory of each node, as 64G; 0 is all", ""},
+	{"cpus-per-task", "CPUs of a rank, or of a node's torchrun; Slurm gives one", ""},
+	{"constraint", "features of the nodes", ""},
+	{"nodelist", "nodes that it must have", ""},
+	{"exclude", "nodes that it must not have", ""},
+	{"gpu-type", "product, as the nodes' Gres names it: h100", ""},
+	{"gpu-option", "how GPUs are asked for: gpus-per-node, gres or none", "gpus-per-node"},
+	{"gres", "other resources of each node, as nvme:1", ""},
+	{"exclusive", "yes: no other job on the nodes; or user, mcs", ""},
+	{"array", "start it so often, as 0-9", ""},
+	{"dependency", "jobs before it, as afterok:123", ""},
+	{"begin", "not before, as now+2hours", ""},
+	{"nice", "lower priority, as 100", ""},
+	{"licenses", "as scratch:1", ""},
+	{"mem-per-gpu", "memory for each GPU, as 80G", ""},
+	{"mem-per-cpu", "memory for each CPU, as 4G", ""},
+	{"cpus-per-gpu", "CPUs for each GPU", ""},
+	{"gpu-bind", "which GPUs a task sees, as none", ""},
+	{"switches", "most switches of the network, as 1@12:00:00", ""},
+	{"segment", "nodes of a block that stay together", ""},
+	{"hint", "as nomultithread", ""},
+	{"threads-per-core", "as 1", ""},
+	{"network", "as the site has it", ""},
+	{"tmp", "least space in /tmp of a node, as 200G", ""},
+	{"comment", "a word for the accounts", ""},
+	{"wckey", "as the site has it", ""},
+	{"output", "file of what it prints, as logs/%x-%j.out", ""},
+	{"mail-type", "when to write: END,FAIL", ""},
+	{"mail-user", "to whom", ""},
+	{"signal", "before the limit, for a checkpoint: TERM@60", ""},
+	{"requeue", "yes: start it again when a node fails", ""},
+	{"modules", "environment modules to load first, as cuda/12.4,gcc/13", ""},
+	{"interface", "network interface for NCCL and Gloo, as ib0", ""},
+	{"mpi", "how ranks of MPI meet, see srun --mpi=list", "pmix"},
+	{"container", "auto, pyxis, apptainer or none", "auto"},
+	{0},
+};
+
+/* Whose values are asked for. */
+struct settings {
+	const struct exporter *exporter;
+	const struct export_wish *wish;
+};
+
+static const char *settings_value(const struct settings *s, const char *name)
+{
+	return export_value(s->exporter, s->wish, name);
+}
+
+bool slurm_setting_is_option(const char *name)
+{
+	static const char *const others[] = {"gpu-type",  "gpu-option", "gres",
+					     "exclusive", "requeue",	"modules",
+					     "interface", "mpi",	"container"};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(others[i], name) == 0)
+			return false;
+	return true;
+}
+
+/* Whether the setting is one of the words, which have a blank between them. */
+static int settings_check_word(const struct settings *s, const char *name, const char *words,
+			       struct error *err)
+{
+	const char *value = settings_value(s, name);
+
+	if (!*value || strstr(arena_printf(s->wish->arena, " %s ", words),
+			      arena_printf(s->wish->arena, " %s ", value)))
+		return 0;
+	return error_set(err, ERROR_USAGE, "--set %s=%s: it is one of: %s", name, value, words);
+}
+
+/* Each becomes a part of an #SBATCH line, which no shell reads and a line end would end. */
+int slurm_check_settings(const struct exporter *exporter, const struct export_wish *wish,
+			 const char *container, struct error *err)
+{
+	const struct settings all = {exporter, wish}, *s = &all;
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:,@%/+=*&|^[]()?-";
+	const char *memory = wish->cluster->container.memory;
+	uint64_t bytes;
+
+	for (const char *const *pair = wish->settings; *pair; pair++)
+		if ((*pair)[strspn(*pair, allowed)])
+			return error_set(err, ERROR_USAGE,
+					 "--set %s: '%c' cannot stand in an option of sbatch",
+					 *pair, (*pair)[strspn(*pair, allowed)]);
+	if (!strstr(" pyxis apptainer none ", arena_printf(wish->arena, " %s ", container)))
+		return error_set(err, ERROR_USAGE,
+				 "--set container=%s: there are auto, pyxis, apptainer and none",
+				 container);
+	if (settings_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
+	    settings_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
+	    settings_check_word(s, "requeue", "yes no", err) < 0)
+		return -1;
+	if (settings_value(s, "time")[strspn(settings_value(s, "time"), "0123456789-:")])
+		return error_set(
+			err, ERROR_USAGE,
+			"--set time=%s: minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS are needed",
+			settings_value(s, "time"));
+	if (*memory && !parse_bytes(memory, &bytes) && !*settings_value(s, "mem"))
+		return error_set(
+			err, ERROR_USAGE,
+			"container.memory: %s: sbatch wants a whole number; say --set mem=SIZE, as 1536M",
+			memory);
+	if (strcmp(container, "none") != 0 && !*wish->image)
+		return error_set(
+			err, ERROR_USAGE,
+			"--set container=%s needs an image in a registry, and ringup.lock names none; 'ringup up' or 'ringup push' puts it there",
+			container);
+	return 0;
+}
