@@ -6,6 +6,7 @@
 #include "deployer/scheduler/slurm_settings.h"
 #include "deployer/scheduler/slurm_stack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* They stand in words for what the shell of a task puts there. No other word may have these characters. */
@@ -120,8 +121,32 @@ static const char *script_memory(const struct script *s)
 	if (!parse_bytes(wanted, &bytes) || *script_setting(s, "mem") ||
 	    *script_setting(s, "mem-per-gpu") || *script_setting(s, "mem-per-cpu"))
 		return "";
+	/* rounded up: 0 would be all */
 	return arena_printf(s->wish->arena, "#SBATCH --mem=%lluM\n",
-			    (unsigned long long)(bytes / MIB));
+			    (unsigned long long)((bytes + MIB - 1) / MIB));
+}
+
+/* CPUs of each task: what the setting says, else a share of container.cpus; "" where neither says it. */
+static const char *script_cpus(const struct script *s)
+{
+	const struct export_wish *wish = s->wish;
+	int tasks = slurm_script_starts_nodes(wish) ? 1 : wish->per_node;
+	double cpus = strtod(wish->cluster->container.cpus, NULL) / tasks;
+
+	if (*script_setting(s, "cpus-per-task") || cpus <= 0 || *script_setting(s, "cpus-per-gpu"))
+		return script_setting(s, "cpus-per-task");
+	return arena_printf(wish->arena, "%d", cpus < 1 ? 1 : (int)cpus);
+}
+
+static void script_add_cpus(const struct script *s)
+{
+	const char *cpus = script_cpus(s);
+
+	if (*cpus)
+		str_addf(s->out, "#SBATCH --cpus-per-task=%s\n", cpus);
+	else if (!*script_setting(s, "cpus-per-gpu"))
+		str_add(s->out,
+			"# Slurm gives a task one CPU; container.cpus, or --set cpus-per-task=N, gives it more.\n");
 }
 
 /* What TERM leaves the ranks is the site's KillWait; only before the limit of time can a job have more. */
@@ -171,6 +196,7 @@ static void script_add_head(const struct script *s)
 	for (const struct export_setting *set = slurm_settings; set->name; set++)
 		if (slurm_setting_is_option(set->name))
 			script_add_option(s, set->name);
+	script_add_cpus(s);
 	str_add(s->out, script_memory(s));
 	if (script_says(s, "exclusive"))
 		str_add(s->out, "#SBATCH --exclusive\n");
@@ -192,7 +218,7 @@ static void script_add_head(const struct script *s)
 static void script_add_env(const struct script *s)
 {
 	const char *interface = script_setting(s, "interface");
-	const char *cpus = script_setting(s, "cpus-per-task");
+	const char *cpus = script_cpus(s);
 	const char *const *pairs = export_env(s->wish);
 	bool is_image = strcmp(s->container, "none") != 0;
 
@@ -415,6 +441,12 @@ static int script_volumes(const struct script *s, struct words *volumes, struct 
 				err, ERROR_USAGE,
 				"container.volumes: %s: '%s' is a volume of a container engine, and Slurm's nodes have folders; give the path of one",
 				*volume, v.source);
+		/* neither --container-mounts nor --bind has a way to write one that is a part of a path */
+		if (strchr(v.source, ',') || strchr(v.target, ','))
+			return error_set(
+				err, ERROR_USAGE,
+				"container.volumes: %s: a comma parts volumes for %s, so none can stand in a path; give the folder another name, or a symbolic link to it",
+				*volume, s->container);
 		words_addf(volumes, "%s:%s%s", v.source, v.target, v.is_read_only ? ":ro" : "");
 	}
 	return 0;

@@ -2,6 +2,7 @@
 #include "deployer/scheduler/slurm_settings.h"
 
 #include <string.h>
+#include <strings.h>
 
 const struct export_setting slurm_settings[] = {
 	{"partition", "the queue", ""},
@@ -60,9 +61,9 @@ static const char *settings_value(const struct settings *s, const char *name)
 
 bool slurm_setting_is_option(const char *name)
 {
-	static const char *const others[] = {"gpu-type",  "gpu-option", "gres",
-					     "exclusive", "requeue",	"modules",
-					     "interface", "mpi",	"container"};
+	static const char *const others[] = {"gpu-type",  "gpu-option",	  "gres",      "exclusive",
+					     "requeue",	  "modules",	  "interface", "mpi",
+					     "container", "cpus-per-task"};
 
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
 		if (strcmp(others[i], name) == 0)
@@ -80,6 +81,42 @@ static int settings_check_word(const struct settings *s, const char *name, const
 			      arena_printf(s->wish->arena, " %s ", value)))
 		return 0;
 	return error_set(err, ERROR_USAGE, "--set %s=%s: it is one of: %s", name, value, words);
+}
+
+/* (sbatch(1), --time) */
+static int settings_check_time(const struct settings *s, struct error *err)
+{
+	const char *time = settings_value(s, "time");
+
+	if (!time[strspn(time, "0123456789-:")] || strcasecmp(time, "unlimited") == 0 ||
+	    strcasecmp(time, "infinite") == 0)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"--set time=%s: minutes, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED are needed",
+		time);
+}
+
+/* Where no image takes them, the script exports the variables, and bash ends at a name that it does not take. */
+static int settings_check_env(const struct settings *s, struct error *err)
+{
+	static const char readonly[] = " BASHOPTS BASH_VERSINFO EUID PPID SHELLOPTS UID ";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	for (const char *const *pair = export_env(s->wish); *pair; pair++) {
+		size_t length = strcspn(*pair, "=");
+		const char *name = arena_strndup(s->wish->arena, *pair, length);
+
+		if (length && !strchr("0123456789", *name) && strspn(name, letters) == length &&
+		    !strstr(readonly, arena_printf(s->wish->arena, " %s ", name)))
+			continue;
+		return error_set(
+			err, ERROR_USAGE,
+			"the variable '%s' of the job or of container.env: bash exports none of that name; without an image it takes letters, digits and '_', and UID and the like are its own",
+			name);
+	}
+	return 0;
 }
 
 /* Each becomes a part of an #SBATCH line, which no shell reads and a line end would end. */
@@ -103,13 +140,10 @@ int slurm_check_settings(const struct exporter *exporter, const struct export_wi
 				 container);
 	if (settings_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
 	    settings_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
-	    settings_check_word(s, "requeue", "yes no", err) < 0)
+	    settings_check_word(s, "requeue", "yes no", err) < 0 ||
+	    settings_check_time(s, err) < 0 ||
+	    (strcmp(container, "none") == 0 && settings_check_env(s, err) < 0))
 		return -1;
-	if (settings_value(s, "time")[strspn(settings_value(s, "time"), "0123456789-:")])
-		return error_set(
-			err, ERROR_USAGE,
-			"--set time=%s: minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS are needed",
-			settings_value(s, "time"));
 	if (*memory && !parse_bytes(memory, &bytes) && !*settings_value(s, "mem"))
 		return error_set(
 			err, ERROR_USAGE,

@@ -64,6 +64,22 @@ script() {
 	[ "$(SLURM_TASKS_PER_NODE="1,3" bash -euo pipefail sizes.sh)" = "1 3" ]
 }
 
+@test "CPUs of a task are its share of container.cpus, and memory is never rounded down to all of it" {
+	sed 's#^container:#&\n  cpus: 17\n  memory: 512k#' cluster.yaml >cpus.yaml
+	ringup -f cpus.yaml export slurm --set container=none ring >out # 8 ranks to a node
+	grep -qxF '#SBATCH --cpus-per-task=2' out
+	grep -qxF 'export SRUN_CPUS_PER_TASK=2' out
+	grep -qxF '#SBATCH --mem=1M' out
+	ringup -f cpus.yaml export slurm --set container=none torch | grep -xF '#SBATCH --cpus-per-task=17'
+	ringup -f cpus.yaml export slurm --set container=none --set cpus-per-task=3 ring >out
+	[ "$(grep '^#SBATCH --cpus-per-task' out)" = '#SBATCH --cpus-per-task=3' ]
+	[ "$(ringup -f cpus.yaml export slurm --set container=none --set cpus-per-gpu=3 ring | grep -c 'cpus-per-task')" = 0 ]
+	ringup export slurm --set container=none ring | grep -F '# Slurm gives a task one CPU;'
+	for time in UNLIMITED infinite; do
+		ringup export slurm --set container=none --set time=$time ring | grep -xF "#SBATCH --time=$time"
+	done
+}
+
 @test "a registry with plain HTTP or an authority of its own: what the script can say, and what the nodes must" {
 	sed 's#^registry: {#&insecure: true, #' cluster.yaml >http.yaml
 	ringup -f http.yaml export slurm --image "$IMAGE" --set container=apptainer plain | grep -F "apptainer pull --no-https lab-001122334455.sif"
@@ -83,7 +99,7 @@ script() {
 	run -2 ringup export slurm --set $'partition=a\n#SBATCH --uid=0' plain
 	[[ $output == *"cannot stand in an option of sbatch"* ]]
 	run -2 ringup export slurm --set time=abc plain
-	[[ $output == *"minutes, HOURS:MINUTES:SECONDS or DAYS-HOURS"* ]]
+	[[ $output == *"minutes, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED"* ]]
 	run -2 ringup export slurm --set requeue=true plain
 	[[ $output == *"it is one of: yes no"* ]]
 	sed 's#"/data:/data:ro"#"scratch:/scratch"#' cluster.yaml >named.yaml
@@ -92,6 +108,16 @@ script() {
 	sed 's#container:#&\n  memory: 1.5g#' cluster.yaml >half.yaml
 	run -2 ringup -f half.yaml export slurm --set container=none plain
 	[[ $output == *"container.memory: 1.5g: sbatch wants a whole number"* ]]
+	for name in A-B a.b 1a UID; do
+		run -2 ringup export slurm --set container=none -e "$name=1" plain
+		[[ $output == *"the variable '$name' "* ]]
+		ringup export slurm --image "$IMAGE" -e "$name=1" plain >out
+	done
+	for container in pyxis apptainer; do
+		sed 's#"/data:/data:ro"#"/a,b:/data"#' cluster.yaml >comma.yaml
+		run -2 ringup -f comma.yaml export slurm --image "$IMAGE" --set container=$container plain
+		[[ $output == *"container.volumes: /a,b:/data: a comma parts volumes for $container"* ]]
+	done
 	run -2 ringup export slurm -n 3 --nodes 2 torch
 	[[ $output == *"as many on every node"* ]]
 }
