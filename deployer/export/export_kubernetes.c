@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/kube.h"
 #include "deployer/export/kube_metadata.h"
+#include "deployer/export/kube_values.h"
 #include "deployer/export/node.h"
 #include "deployer/scheduler/kubernetes.h"
 
@@ -96,24 +97,6 @@ static int kube_check_kind(const struct kube *k, int kind, struct error *err)
 	return 0;
 }
 
-static int kube_check_numbers(const struct kube *k, struct error *err)
-{
-	static const char *const numbers[] = {"user", "group", "keep"};
-	const char *count = strchr(kube_value(k, "rdma-resource"), '=');
-
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
-		const char *value = kube_value(k, numbers[i]);
-
-		if (value[strspn(value, "0123456789")])
-			return error_set(err, ERROR_USAGE, "--set %s=%s: a number is needed",
-					 numbers[i], value);
-	}
-	if (count && (!count[1] || count[1 + strspn(count + 1, "0123456789")]))
-		return error_set(err, ERROR_USAGE, "--set rdma-resource=%s: NAME=COUNT is needed",
-				 kube_value(k, "rdma-resource"));
-	return 0;
-}
-
 /* Values of settings stand in the manifests as they are. */
 static int kube_check(const struct kube *k, int kind, struct error *err)
 {
@@ -127,7 +110,7 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 		    (*pair)[strspn(*pair, allowed)])
 			return error_set(err, ERROR_USAGE,
 					 "--set %s: letters, digits and ._/=- are allowed", *pair);
-	if (kube_check_numbers(k, err) < 0 || kube_check_metadata(k, "label", err) < 0 ||
+	if (kube_check_values(k, err) < 0 || kube_check_metadata(k, "label", err) < 0 ||
 	    kube_check_metadata(k, "annotation", err) < 0)
 		return -1;
 	if (*user && kind == KIND_MPIJOB)
@@ -200,7 +183,7 @@ static void kube_add_policy(const struct kube *k, int pods)
 		kube_line(k, 4, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
 	if (*kube_value(k, "keep"))
 		kube_line(k, 4, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
-	if (!is_volcano)
+	if (!is_volcano || (!*kube_value(k, "queue") && !*kube_value(k, "priority")))
 		return;
 	kube_line(k, 4, "schedulingPolicy: # for an operator that was started with Volcano");
 	kube_pair(k, 6, "queue", kube_value(k, "queue"));

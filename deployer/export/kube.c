@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/kube.h"
+#include "deployer/export/kube_values.h"
 #include "deployer/export/node.h"
 #include "deployer/export/yaml_out.h"
 
@@ -221,6 +222,9 @@ static void kube_add_resources(const struct kube *k, int indent, const char *key
 
 	if (pod->is_rank && !*memory && *container->memory)
 		memory = kube_size(container->memory, k->wish->arena);
+	/* what a pod asks for it may use */
+	if (*most && kube_cpus(cpu) > kube_cpus(most))
+		most = cpu;
 	if (!*cpu && !*memory && !*most && !pod->gpus && !has_rdma)
 		return;
 	kube_line(k, indent, "%s:", key);

@@ -13,8 +13,7 @@ static const char *const kube_own_keys[][2] = {
 	{KUBE_GROUP, "--set gang=volcano"},
 };
 
-/* A name of at most 63 letters, digits and ._-, that begins and ends with a letter or a digit. */
-static bool kube_is_name(const char *text, size_t length)
+bool kube_is_name(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++)
 		if (!isalnum((unsigned char)text[i]) && (!text[i] || !strchr("._-", text[i])))
@@ -23,8 +22,7 @@ static bool kube_is_name(const char *text, size_t length)
 	       isalnum((unsigned char)text[length - 1]);
 }
 
-/* [PREFIX/]NAME, in @length characters. */
-static bool kube_is_key(const char *text, size_t length)
+bool kube_is_key(const char *text, size_t length)
 {
 	const char *slash = memchr(text, '/', length);
 	size_t prefix = slash ? (size_t)(slash - text) + 1 : 0;

@@ -131,6 +131,50 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	grep -q '^    team: a$' ../out
 }
 
+@test "Kubernetes: what an API server would refuse is refused before it is written" {
+	local wrong volume
+	while read -r wrong; do
+		apart ringup export kubernetes --image "$IMAGE" --set "${wrong%%|*}" plain
+		says 2 "--set ${wrong%%|*}: ${wrong#*|}"
+	done <<-'END'
+		gpu-resource=|a resource is needed, as nvidia.com/gpu
+		gpu-resource=gpu|a resource is needed
+		rdma-resource=|NAME or NAME=COUNT is needed
+		rdma-resource=rdma/x=|NAME or NAME=COUNT is needed
+		namespace=ML|a namespace has small letters
+		namespace=a.b|a namespace has small letters
+		queue=-team|a queue has small letters
+		priority=a..b|a PriorityClass has
+		pull-secret=my_login|a Secret has small letters
+		node==x|LABEL=VALUE is needed
+		node=pool=-x|LABEL=VALUE is needed
+		tolerate=a/b/c|the key of a taint is needed
+		cpu=many|a number of processors is needed
+		cpu=0|a number of processors is needed
+		memory=lots|a size is needed, as 64Gi
+		memory=64g|a size is needed, as 64Gi
+		user=root|a number is needed
+	END
+	while read -r volume wrong; do
+		sed "s#^  volumes: .*#  volumes: [\"/data:/data:ro\", \"$volume\"]#" cluster.yaml >volumes.yaml
+		apart ringup -f volumes.yaml export kubernetes --image "$IMAGE" plain
+		says 2 "container.volumes: $volume: $wrong"
+	done <<-'END'
+		My_Data:/scratch 'My_Data' can be no PersistentVolumeClaim
+		/other:/data/ another volume has that path in the container
+		/ram:/dev/shm the pods have their shared memory at /dev/shm
+	END
+	ringup export kubernetes --image "$IMAGE" --set namespace= --set cpu=1500m --set memory=1.5Gi --set node=pool --set rdma-resource=rdma/x=2 plain >out
+	python3 "$ROOT/tests/cli/manifests.py" out
+	# what is asked for is not more than the limit
+	sed 's/^container:/&\n  cpus: 8/' cluster.yaml >cpus.yaml
+	[ "$(ringup -f cpus.yaml export kubernetes --image "$IMAGE" --set cpu=16 plain | grep -c '^ *cpu: "16"$')" = 2 ]
+	[ "$(ringup -f cpus.yaml export kubernetes --image "$IMAGE" --set cpu=500m plain | grep -c '^ *cpu: "8"$')" = 1 ]
+	# without a queue there is no policy of one
+	[ "$(ringup export kubernetes --image "$IMAGE" --set gang=volcano torch | grep -c schedulingPolicy)" = 0 ]
+	ringup export kubernetes --image "$IMAGE" --set gang=volcano --set queue=team torch | grep -A1 schedulingPolicy | grep -xF '      queue: team'
+}
+
 @test "Kubernetes: a size of Docker's is a quantity of Kubernetes's" {
 	local size quantity
 	sed -i 's/^container:/&\n  shm_size: SIZE/' cluster.yaml
