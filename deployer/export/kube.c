@@ -180,9 +180,13 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 	kube_line(k, indent + 2, "capabilities:");
 	kube_line(k, indent + 4, "drop: [ALL]");
 	if (pod->is_sshd || has_rdma)
-		kube_line(k, indent + 4, "add: [%s%s%s]", has_rdma ? "IPC_LOCK" : "",
-			  has_rdma && pod->is_sshd ? ", " : "",
-			  pod->is_sshd ? kube_sshd_capabilities(k->wish) : "");
+		/* Kubernetes sets no ambient capabilities: who is not root has none of these in effect */
+		kube_line(
+			k, indent + 4, "add: [%s%s%s]%s", has_rdma ? "IPC_LOCK" : "",
+			has_rdma && pod->is_sshd ? ", " : "",
+			pod->is_sshd ? kube_sshd_capabilities(k->wish) : "",
+			*user ? " # root's alone: for another user the nodes' limit of memlock counts"
+			      : "");
 	kube_line(k, indent + 2, "seccompProfile: {type: RuntimeDefault}");
 }
 

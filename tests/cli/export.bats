@@ -261,7 +261,8 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	# who names RDMA gets it, and its right to pin memory, without a probe; a TrainJob has no place for variables of a Secret
 	ringup export kubernetes --image "$IMAGE" --set rdma-resource=rdma/ib=2 plain >out
 	grep -F 'rdma/ib: 2' out
-	grep -F 'add: [IPC_LOCK]' out
+	grep -xE ' *add: \[IPC_LOCK\]' out
+	ringup export kubernetes --image "$IMAGE" --set rdma-resource=rdma/ib=2 --set user=1000 plain | grep -F "add: [IPC_LOCK] # root's alone: for another user the nodes' limit of memlock counts"
 	apart ringup export kubernetes --image "$IMAGE" --launcher torchrun --kind trainjob --set env-secret=tokens -- ./x
 	says 2 "trainjob has no place for it"
 	apart ringup export kubernetes --image "$IMAGE" --set quene=team plain
