@@ -20,7 +20,7 @@
 #define STATUS_DAY_S (24 * STATUS_HOUR_S)
 
 struct options {
-	struct words hosts;
+	struct words hosts, settings;
 	const char *on;
 };
 
@@ -28,6 +28,8 @@ static const struct opt options[] = {
 	HOSTS_OPTION(struct options, hosts),
 	{0, "on", "ENGINE", "the nodes, GPUs and queues of a scheduler: @{schedulers}", OPT_TEXT,
 	 offsetof(struct options, on)},
+	{'s', "set", "NAME=VALUE", "with --on kubernetes: context or namespace, as in 'run'",
+	 OPT_LIST, offsetof(struct options, settings)},
 	OPT_END,
 };
 
@@ -414,7 +416,9 @@ static int status_run(struct context *ctx, void *values, const char *const *argu
 	int rc;
 
 	if (o->on)
-		return status_on(ctx, o->on, err);
+		return status_on(ctx, o->on, words_list(&o->settings), err);
+	if (o->settings.count)
+		return error_set(err, ERROR_USAGE, "--set goes with --on ENGINE");
 	if (stage_cluster(&s, ctx, err) < 0 || stage_ask_only(&s, &o->hosts, arguments, err) < 0)
 		return -1;
 	rc = stage_probe(&s, err);

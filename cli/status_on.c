@@ -84,13 +84,15 @@ static void status_on_queues(const struct scheduler_overview *overview, struct a
 	term_table_print(&table, stdout);
 }
 
-int status_on(struct context *ctx, const char *engine, struct error *err)
+int status_on(struct context *ctx, const char *engine, const char *const *settings,
+	      struct error *err)
 {
+	const struct export_wish wish = {.arena = ctx->arena, .settings = settings};
 	const struct exporter *exporter;
 	struct scheduler_overview overview;
 
-	if (run_on_find(engine, &exporter, err) < 0 ||
-	    exporter->look(ctx->arena, &overview, err) < 0)
+	if (run_on_find(engine, &exporter, err) < 0 || export_check(exporter, &wish, err) < 0 ||
+	    exporter->look(&wish, &overview, err) < 0)
 		return -1;
 	if (ctx->json) {
 		status_on_json(exporter->name, &overview);

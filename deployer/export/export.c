@@ -65,6 +65,21 @@ static int export_check_setting(const struct exporter *exporter, const struct ex
 			    words_join(&names, ", "));
 }
 
+int export_check_look(const struct export_wish *wish, const char *const *names, struct error *err)
+{
+	for (const char *const *pair = wish->settings; *pair; pair++) {
+		const char *const *name = names;
+
+		while (*name && !export_pair_value(*pair, *name, strlen(*name)))
+			name++;
+		if (!*name)
+			return error_set(err, ERROR_USAGE,
+					 "--set %s: 'status' shows a whole cluster%s", *pair,
+					 *names ? ", which --set context and namespace name" : "");
+	}
+	return 0;
+}
+
 int export_check(const struct exporter *exporter, const struct export_wish *wish, struct error *err)
 {
 	const char *const *kind = exporter->kinds;

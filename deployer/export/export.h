@@ -76,8 +76,12 @@ struct exporter {
 	int (*submit)(struct export_wish *wish, const char *folder, const char **id,
 		      struct error *err);
 	const struct scheduler *scheduler; /* follows that job; not NULL where submit is not */
-	/* The nodes and queues there, for `ringup status --on`; not NULL where submit is not. */
-	int (*look)(struct arena *arena, struct scheduler_overview *overview, struct error *err);
+	/*
+	 * The nodes and queues there, for `ringup status --on`; not NULL where submit is not. Of the wish only arena and settings
+	 * count. ERROR_USAGE for a setting that does not say which cluster is asked.
+	 */
+	int (*look)(const struct export_wish *wish, struct scheduler_overview *overview,
+		    struct error *err);
 };
 
 /* All exporters, NULL-terminated. */
@@ -96,6 +100,9 @@ int export_check(const struct exporter *exporter, const struct export_wish *wish
  * the ranks per node are per_host, or those of the first host. ERROR_USAGE when the numbers do not fit.
  */
 int export_place(struct export_wish *wish, struct error *err);
+
+/* ERROR_USAGE unless all settings of the wish are among the names; "": none is. For exporter.look. */
+int export_check_look(const struct export_wish *wish, const char *const *names, struct error *err);
 
 /* The value of a setting: that of the wish, or what the exporter says otherwise. */
 const char *export_value(const struct exporter *exporter, const struct export_wish *wish,

@@ -618,6 +618,20 @@ static int kube_submit(struct export_wish *wish, const char *folder, const char 
 				 folder, wish->arena, id, err);
 }
 
+static int kube_look(const struct export_wish *wish, struct scheduler_overview *overview,
+		     struct error *err)
+{
+	struct kubernetes_site site;
+
+	return export_check_look(wish, WORDS("context", "namespace"), err) < 0 ||
+			       kubernetes_site(
+				       export_value(&exporter_kubernetes, wish, "context"),
+				       export_value(&exporter_kubernetes, wish, "namespace"),
+				       wish->arena, &site, err) < 0
+		       ? -1
+		       : kubernetes_look(&site, wish->arena, overview, err);
+}
+
 const struct exporter exporter_kubernetes = {
 	.name = "kubernetes",
 	.help = "Kubeflow's jobs, or an Indexed Job where no operator is installed",
@@ -626,6 +640,6 @@ const struct exporter exporter_kubernetes = {
 	.needs_image = true,
 	.write = kube_write,
 	.submit = kube_submit,
-	.look = kubernetes_look,
+	.look = kube_look,
 	.scheduler = &scheduler_kubernetes,
 };

@@ -102,12 +102,20 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 	return slurm_submit(path, wish->cluster->folder, wish->arena, id, err);
 }
 
+static int slurm_look_at(const struct export_wish *wish, struct scheduler_overview *overview,
+			 struct error *err)
+{
+	return export_check_look(wish, WORDS(NULL), err) < 0
+		       ? -1
+		       : slurm_look(wish->arena, overview, err);
+}
+
 const struct exporter exporter_slurm = {
 	.name = "slurm",
 	.help = "a shared fleet: a batch script for sbatch, whose ranks srun starts",
 	.settings = slurm_settings,
 	.write = slurm_write,
 	.submit = slurm_submit_job,
-	.look = slurm_look,
+	.look = slurm_look_at,
 	.scheduler = &scheduler_slurm,
 };

@@ -560,29 +560,28 @@ const struct scheduler scheduler_kubernetes = {
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 
-int kubernetes_look(struct arena *arena, struct scheduler_overview *overview, struct error *err)
+int kubernetes_look(const struct kubernetes_site *site, struct arena *arena,
+		    struct scheduler_overview *overview, struct error *err)
 {
 	_cleanup_(json_free) cJSON *nodes = NULL;
 	_cleanup_(json_free) cJSON *pods = NULL;
 	_cleanup_(json_free) cJSON *queues = NULL;
-	struct kubernetes_site site;
 	struct kubectl_said said;
 	struct error ignored = {0};
 
 	*overview = (struct scheduler_overview){0};
-	if (kubernetes_site("", "", arena, &site, err) < 0 ||
-	    kubectl_get(&site, WORDS("nodes"), arena, &said, &nodes, err) < 0)
+	if (kubectl_get(site, WORDS("nodes"), arena, &said, &nodes, err) < 0)
 		return -1;
 	if (said.status)
-		return kubectl_failed(&site, "Kubernetes does not show its nodes", "", &said,
+		return kubectl_failed(site, "Kubernetes does not show its nodes", "", &said,
 				      ERROR_FAILED, arena, err);
 	/* pods of others, and queues, may be hidden from a person, or not be there */
-	if (kubectl_get(&site, WORDS("pods", "--all-namespaces"), arena, &said, &pods, &ignored) <
+	if (kubectl_get(site, WORDS("pods", "--all-namespaces"), arena, &said, &pods, &ignored) <
 		    0 ||
 	    said.status)
 		log_warn("what the nodes' GPUs are used for is not known: %s",
 			 kubernetes_complaint(said.err, arena));
-	kubectl_get(&site, WORDS("localqueues.kueue.x-k8s.io"), arena, &said, &queues, &ignored);
+	kubectl_get(site, WORDS("localqueues.kueue.x-k8s.io"), arena, &said, &queues, &ignored);
 	kubernetes_read_nodes(nodes, pods, arena, overview);
 	kubernetes_read_queues(queues, arena, overview);
 	return 0;

@@ -40,7 +40,8 @@ int kubernetes_submit(const struct kubernetes_site *site, const char *kind, cons
 /* A job of kubernetes_submit. */
 extern const struct scheduler scheduler_kubernetes;
 
-/* All nodes with their GPUs, and the queues of Kueue where it is. */
-int kubernetes_look(struct arena *arena, struct scheduler_overview *overview, struct error *err);
+/* All nodes with their GPUs, and the queues of Kueue in the namespace where it is. */
+int kubernetes_look(const struct kubernetes_site *site, struct arena *arena,
+		    struct scheduler_overview *overview, struct error *err);
 
 #endif

@@ -146,3 +146,18 @@ plain_cluster() {
 	run -0 ringup run -d --on slurm --launcher mpirun --nodes 1 --name pmi2 -- ./x
 	grep -q 'srun .*--mpi=pmi2' .ringup/jobs/pmi2/job.sbatch
 }
+
+@test "status --on kubernetes: --set says which cluster and namespace, as with run" {
+	kubernetes_of_tfjob
+	run -0 ringup status --on kubernetes --set context=other --set namespace=team
+	grep -q -- '--context=other .*nodes' "$FAKE/calls"
+	grep -q -- '--namespace=team .*localqueues' "$FAKE/calls"
+	run -2 ringup status --on kubernetes --set queue=x
+	has "--set queue=x: 'status' shows a whole cluster, which --set context and namespace name"
+	run -2 ringup status --on kubernetes --set contxt=x
+	has "did you mean 'context'?"
+	run -2 ringup status --on slurm --set partition=gpu
+	has "--set partition=gpu: 'status' shows a whole cluster"
+	run -2 ringup status --set context=x
+	has "--set goes with --on ENGINE"
+}
