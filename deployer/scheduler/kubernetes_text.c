@@ -203,7 +203,7 @@ static int kubernetes_role_task(const char *roles, const char *pod)
 
 	if (!*roles)
 		return starts_with(pod, "worker-") ? index : -1;
-	for (; *roles && index >= 0; roles += *roles == ',') {
+	for (; *roles && index >= 0 && first <= NUMBER_MAX; roles += *roles == ',') {
 		int count = roles[strcspn(roles, "=,")] == '='
 				    ? kubernetes_index(roles + strcspn(roles, "=") + 1)
 				    : 0;

@@ -54,7 +54,7 @@ struct settings {
 	const struct export_wish *wish;
 };
 
-static const char *settings_value(const struct settings *s, const char *name)
+static const char *slurm_value(const struct settings *s, const char *name)
 {
 	return export_value(s->exporter, s->wish, name);
 }
@@ -72,10 +72,10 @@ bool slurm_setting_is_option(const char *name)
 }
 
 /* Whether the setting is one of the words, which have a blank between them. */
-static int settings_check_word(const struct settings *s, const char *name, const char *words,
-			       struct error *err)
+static int slurm_check_word(const struct settings *s, const char *name, const char *words,
+			    struct error *err)
 {
-	const char *value = settings_value(s, name);
+	const char *value = slurm_value(s, name);
 
 	if (!*value || strstr(arena_printf(s->wish->arena, " %s ", words),
 			      arena_printf(s->wish->arena, " %s ", value)))
@@ -84,9 +84,9 @@ static int settings_check_word(const struct settings *s, const char *name, const
 }
 
 /* (sbatch(1), --time) */
-static int settings_check_time(const struct settings *s, struct error *err)
+static int slurm_check_time(const struct settings *s, struct error *err)
 {
-	const char *time = settings_value(s, "time");
+	const char *time = slurm_value(s, "time");
 
 	if (!time[strspn(time, "0123456789-:")] || strcasecmp(time, "unlimited") == 0 ||
 	    strcasecmp(time, "infinite") == 0)
@@ -98,7 +98,7 @@ static int settings_check_time(const struct settings *s, struct error *err)
 }
 
 /* Where no image takes them, the script exports the variables, and bash ends at a name that it does not take. */
-static int settings_check_env(const struct settings *s, struct error *err)
+static int slurm_check_env(const struct settings *s, struct error *err)
 {
 	static const char readonly[] = " BASHOPTS BASH_VERSINFO EUID PPID SHELLOPTS UID ";
 	static const char letters[] =
@@ -138,13 +138,12 @@ int slurm_check_settings(const struct exporter *exporter, const struct export_wi
 		return error_set(err, ERROR_USAGE,
 				 "--set container=%s: there are auto, pyxis, apptainer and none",
 				 container);
-	if (settings_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
-	    settings_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
-	    settings_check_word(s, "requeue", "yes no", err) < 0 ||
-	    settings_check_time(s, err) < 0 ||
-	    (strcmp(container, "none") == 0 && settings_check_env(s, err) < 0))
+	if (slurm_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
+	    slurm_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
+	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_time(s, err) < 0 ||
+	    (strcmp(container, "none") == 0 && slurm_check_env(s, err) < 0))
 		return -1;
-	if (*memory && !parse_bytes(memory, &bytes) && !*settings_value(s, "mem"))
+	if (*memory && !parse_bytes(memory, &bytes) && !*slurm_value(s, "mem"))
 		return error_set(
 			err, ERROR_USAGE,
 			"container.memory: %s: sbatch wants a whole number; say --set mem=SIZE, as 1536M",
