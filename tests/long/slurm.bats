@@ -172,6 +172,10 @@ is_waiting() {
 	has "--launcher does not go with --on slurm"
 }
 
+has_gpu_in_use() {
+	[ "$(ringup --json status --on slurm | jq -c '[.nodes[] | .gpus_used]')" = "[0,1,0]" ]
+}
+
 @test "status shows the nodes, their GPUs and the queues" {
 	scontrol update nodename=node03 state=drain reason="new fan"
 	ringup run -d --on slurm --nodes 1 -n 2 --name holds -- sleep 300
@@ -186,7 +190,11 @@ is_waiting() {
 	[ "$(jq -c '[.nodes[] | .gpus]' <<<"$output")" = "[2,2,0]" ]
 	[ "$(jq -r '.nodes[2].reason' <<<"$output" | cut -d' ' -f1,2)" = "new fan" ]
 	[ "$(jq -c '.queues[0] | [.queue, .default, .running]' <<<"$output")" = '["train",true,1]' ]
+	# GPUs in use are known on a site that does not count them (AccountingStorageTRES)
+	ringup run -d --on slurm --gpus 1 --nodes 1 -n 1 --name uses -- sleep 300
+	slurm_wait has_gpu_in_use
 	ringup stop holds
+	ringup stop uses
 }
 
 @test "the same cluster file moves from SSH to Slurm" {
