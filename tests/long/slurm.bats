@@ -126,6 +126,18 @@ is_waiting() {
 	kill -TERM $!
 	! wait $!
 	[ "$(state endless)" = stopped ]
+	run -7 ringup run --on slurm --nodes 1 -n 1 --name before -- sh -c 'exit 7'
+	ringup run --on slurm --nodes 1 -n 1 --set "dependency=afterok:$(jq -r .id .ringup/jobs/before/job.json)" --name after -- true \
+		>after.out 2>&1 3>&- 4>&- &
+	slurm_wait grep -q 'waits (DependencyNeverSatisfied): it can never start: a job that it was to wait for' after.out
+	kill -TERM $!
+	! wait $!
+	# what stands behind the reason's comma is Slurm's: the nodes that are not there
+	scontrol update nodename=node03 state=drain reason=fan
+	ringup run --on slurm --set nodelist=node03 --nodes 1 -n 1 --name drained -- true >drained.out 2>&1 3>&- 4>&- &
+	slurm_wait grep -qE 'waits \((ReqNodeNotAvail|Nodes_required).*\): (a node|nodes) that it needs (is|are) down, drained' drained.out
+	kill -TERM $!
+	! wait $!
 }
 
 @test "a job that is left goes on, and ps, logs and wait know it" {
