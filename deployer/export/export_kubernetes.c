@@ -110,7 +110,8 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 		    (*pair)[strspn(*pair, allowed)])
 			return error_set(err, ERROR_USAGE,
 					 "--set %s: letters, digits and ._/=- are allowed", *pair);
-	if (kube_check_values(k, err) < 0 || kube_check_metadata(k, "label", err) < 0 ||
+	if (kube_check_values(k, kind != KIND_TRAINJOB, err) < 0 ||
+	    kube_check_metadata(k, "label", err) < 0 ||
 	    kube_check_metadata(k, "annotation", err) < 0)
 		return -1;
 	if (*user && kind == KIND_MPIJOB)

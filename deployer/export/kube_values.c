@@ -198,12 +198,12 @@ static int values_check_volumes(const struct kube *k, struct error *err)
 	return 0;
 }
 
-int kube_check_values(const struct kube *k, struct error *err)
+int kube_check_values(const struct kube *k, bool has_volumes, struct error *err)
 {
 	for (const char *const *pair = k->wish->settings; *pair; pair++)
 		if (values_check_pair(*pair, err) < 0)
 			return -1;
-	return values_check_volumes(k, err);
+	return has_volumes ? values_check_volumes(k, err) : 0;
 }
 
 double kube_cpus(const char *quantity)

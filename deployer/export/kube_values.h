@@ -11,8 +11,8 @@
 
 #include "deployer/export/kube.h"
 
-/* ERROR_USAGE names the setting or the volume, and says what is needed. */
-int kube_check_values(const struct kube *kube, struct error *err);
+/* ERROR_USAGE names the setting or, where the pods are to have them, the volume, and says what is needed. */
+int kube_check_values(const struct kube *kube, bool has_volumes, struct error *err);
 
 /* CPUs of a quantity that has been checked, "1500m" or "1.5"; 0 for "". */
 double kube_cpus(const char *quantity);
