@@ -22,22 +22,6 @@ static void slurm_add_job(const struct export_wish *wish, struct words *settings
 	words_add_all(settings, wish->settings); /* of two the later one counts */
 }
 
-static int slurm_write(const struct export_wish *given, struct export_files *files,
-		       struct error *err)
-{
-	extern const struct exporter exporter_slurm;
-	_cleanup_(str_release) struct str out = STR_INIT;
-	struct export_wish wish = *given;
-	struct words settings = WORDS_INIT(wish.arena);
-
-	slurm_add_job(&wish, &settings);
-	wish.settings = words_list(&settings);
-	if (slurm_script(&exporter_slurm, &wish, NULL, &out, err) < 0)
-		return -1;
-	export_add(&wish, files, arena_printf(wish.arena, "%s.sbatch", wish.job.name), out.text);
-	return 0;
-}
-
 /* What the person leaves open, the cluster's own commands say. */
 static void slurm_settle(struct export_wish *wish, const struct slurm_site *site)
 {
@@ -57,6 +41,29 @@ static void slurm_settle(struct export_wish *wish, const struct slurm_site *site
 	words_addf(&settings, "gpu-option=%s", site->gpus);
 	slurm_add_job(wish, &settings);
 	wish->settings = words_list(&settings);
+}
+
+/* Where the cluster's own commands answer, what they say that they can; elsewhere what most have. */
+static int slurm_write(const struct export_wish *given, struct export_files *files,
+		       struct error *err)
+{
+	extern const struct exporter exporter_slurm;
+	_cleanup_(str_release) struct str out = STR_INIT;
+	struct export_wish wish = *given;
+	struct words settings = WORDS_INIT(wish.arena);
+	struct slurm_site site;
+	struct error ignored = {0};
+
+	if (slurm_answers(wish.arena) && slurm_site(wish.arena, &site, &ignored) == 0) {
+		slurm_settle(&wish, &site);
+	} else {
+		slurm_add_job(&wish, &settings);
+		wish.settings = words_list(&settings);
+	}
+	if (slurm_script(&exporter_slurm, &wish, NULL, &out, err) < 0)
+		return -1;
+	export_add(&wish, files, arena_printf(wish.arena, "%s.sbatch", wish.job.name), out.text);
+	return 0;
 }
 
 /* Ranks of MPI that srun starts without PMIx or PMI-2 each take themselves for the only one. */

@@ -58,6 +58,17 @@ static const char *slurm_mpi_list(const char *text, struct arena *arena)
 	return words_join(&words, ", ");
 }
 
+bool slurm_answers(struct arena *arena)
+{
+	struct error ignored = {0};
+	const char *text;
+	int status;
+
+	return proc_exists("scontrol") &&
+	       slurm_run(WORDS("scontrol", "ping"), NULL, arena, &text, &status, &ignored) == 0 &&
+	       status == 0 && strstr(text, " UP");
+}
+
 int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err)
 {
 	const char *help, *mpi, *version;

@@ -21,6 +21,9 @@ struct slurm_site {
 	const char *gpus;      /* how GPUs are asked for: "gpus-per-node" or "gres" */
 };
 
+/* Whether there are commands of Slurm here, and a controller answers them. */
+bool slurm_answers(struct arena *arena);
+
 /* ERROR_FAILED where there are no commands of Slurm, or its controller does not answer. */
 int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err);
 

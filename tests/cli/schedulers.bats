@@ -85,7 +85,7 @@ slurm_of_nodes() {
 	command_of srun <<-'END'
 		#!/bin/sh
 		case "$*" in
-		--help) echo "  --gpus-per-node=n  GPUs" ;;
+		--help) echo "  --gpus-per-node=n  GPUs"; [ ! -e "$FAKE/plugins" ] || cat "$FAKE/plugins" ;;
 		--mpi=list) cat "$FAKE/mpi" >&2 ;;
 		esac
 	END
@@ -98,6 +98,7 @@ slurm_of_nodes() {
 			case "$*" in *-d*) used=" GresUsed=gpu:h100:2(IDX:0,3)" more=" GresUsed=nic:0" ;; esac
 			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a State=MIXED Partitions=gpu,long AllocTRES=cpu=1"
 			echo "NodeName=b CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$more NodeAddr=b State=MIXED Partitions=gpu AllocTRES=cpu=1,gres/gpu=4,gres/gpu:h100=4" ;;
+		ping) echo "Slurmctld(primary) at head is $(cat "$FAKE/state" 2>/dev/null || echo UP)" ;;
 		*"show partition"*)
 			echo "PartitionName=gpu Default=YES MaxTime=2-00:00:00 State=UP TotalNodes=2"
 			echo "PartitionName=long Default=NO MaxTime=UNLIMITED State=UP TotalNodes=1" ;;
@@ -145,6 +146,25 @@ plain_cluster() {
 	printf 'MPI plugin types are...\n\tnone\n\tpmi2\n' >"$FAKE/mpi"
 	run -0 ringup run -d --on slurm --launcher mpirun --nodes 1 --name pmi2 -- ./x
 	grep -q 'srun .*--mpi=pmi2' .ringup/jobs/pmi2/job.sbatch
+}
+
+@test "export slurm: the way to a container is the one that this cluster has" {
+	slurm_of_nodes
+	printf 'name: lab\nhosts: [a, b]\naccelerator: cpu\n' >cluster.yaml
+	echo "MPI plugin types are... pmix" >"$FAKE/mpi"
+	image=registry.example:5000/lab@sha256:$(printf '0%.0s' {1..64})
+	run -0 ringup export slurm --image "$image" --name n -- ./x
+	has "neither pyxis nor Apptainer"
+	[ "$(grep -c container-image <<<"$output")" = 0 ]
+	echo "  --container-image=[USER@][REGISTRY#]IMAGE" >"$FAKE/plugins"
+	run -0 ringup export slurm --image "$image" --name n -- ./x
+	has "--container-image="
+	rm "$FAKE/plugins"
+	run -0 ringup export slurm --image "$image" --set container=apptainer --name n -- ./x
+	has "apptainer pull"
+	echo DOWN >"$FAKE/state" # nobody to ask: what most have
+	run -0 ringup export slurm --image "$image" --name n -- ./x
+	has "--container-image="
 }
 
 @test "status --on kubernetes: --set says which cluster and namespace, as with run" {
