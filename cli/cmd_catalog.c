@@ -100,7 +100,7 @@ static int catalog_ask(struct refresh *refresh, const char *const *components, s
 			progress_end(step, true, "compared with %s", part->what);
 			continue;
 		}
-		progress_end(step, false, "not compared with %s", part->what);
+		progress_end(step, false, "not wholly compared with %s", part->what);
 		if (one.kind == ERROR_INTERRUPTED) {
 			*err = one;
 			return -1;
