@@ -181,12 +181,18 @@ static void set_hints(struct resolver *r)
 	r->search.hints = r->hints;
 }
 
+/* The image that a person gave as the base, or NULL. */
+static const char *given_base(const struct resolve_input *input)
+{
+	return input->base && strcmp(input->base, "auto") != 0 ? input->base : NULL;
+}
+
 /* Checks that a given base image can be pulled. */
 static int check_base(struct resolver *r)
 {
 	struct base_tag tag;
 
-	if (!r->input->base)
+	if (!given_base(r->input))
 		return 0;
 	base_tag_check(r->model.catalog, r->input->base, r->arena, &tag);
 	if (!tag.refused ||
@@ -208,12 +214,12 @@ static void add_notes(struct resolver *r, struct plan *plan)
 	struct base_tag tag = {.because = NULL};
 
 	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
-	if (input->base)
+	if (given_base(input))
 		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
 	if (tag.because && !tag.refused && plan->note_count < PLAN_NOTES_MAX)
 		plan->notes[plan->note_count++] =
 			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
-	if (input->base && !(r->units.asked & COMPONENT_BIT(COMPONENT_OS)) &&
+	if (given_base(input) && !(r->units.asked & COMPONENT_BIT(COMPONENT_OS)) &&
 	    plan->note_count < PLAN_NOTES_MAX)
 		plan->notes[plan->note_count++] = arena_printf(
 			r->arena,
@@ -288,7 +294,7 @@ static int resolve_read(struct resolver *r, const struct catalog *catalog, const
 	if (!options.cpu && !r->model.domains[COMPONENT_CUDA].count)
 		return check_words(r) < 0 ? -1 : refuse_gpus(r);
 	if (units_read(&r->model, input->requests, &r->units, r->err) < 0 ||
-	    units_add_base(&r->model, input->base, &r->units, r->err) < 0)
+	    units_add_base(&r->model, given_base(input), &r->units, r->err) < 0)
 		return -1;
 	model_admit_beside(&r->model, &r->units);
 	return r->model.cpu ? 0
