@@ -191,8 +191,8 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_STACK:
 		run_hear_stack(run, host, event);
 		break;
-	case JOB_EVENT_STACKED:
-		run->stacked++;
+	case JOB_EVENT_STACKED: /* (hosts without ranks answer at once) */
+		run->stacked += index < run->plan.host_count;
 		break;
 	case JOB_EVENT_TROUBLE:
 		foreign_clean_line(event->text);

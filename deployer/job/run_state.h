@@ -48,7 +48,7 @@ struct job_run {
 	int slept_s;	      /* ringup itself was stopped for so long, as a laptop's lid does */
 	uint64_t said_usec;   /* when a rank's last line came, or all began */
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
-	size_t stacked;	      /* hosts that have answered */
+	size_t stacked;	      /* hosts with ranks that have answered */
 	FILE *stacks;
 	struct job_hang *hang; /* what they said; NULL: they were not asked */
 	const char *quietest;  /* the ranks that were quiet first, then */

@@ -160,6 +160,13 @@ in_background() {
 	job_left_nothing
 }
 
+@test "--hang-timeout: a host without a rank answers first, and the stacks of the others are waited for" {
+	job -n 1 --hang-timeout 1 --name hung -- python3 -c 'import time; print("up", flush=True); time.sleep(300)' </dev/null
+	[ "$status" = 124 ]
+	grep -q 'File "<string>", line 1 in <module>' .ringup/jobs/hung/stacks.txt
+	grep -q 'rank 0: <module> (<string>:1)' err
+}
+
 @test "a job's record without its members, or that names itself as the next one, harms no command" {
 	mkdir -p .ringup/jobs/empty .ringup/jobs/ring
 	echo '{"schema": 1}' >.ringup/jobs/empty/job.json
