@@ -93,9 +93,8 @@ static void print_new(FILE *file, bool all)
 		end--;
 	if (end < text.length)
 		fseeko(file, -(off_t)(text.length - end), SEEK_CUR);
-	text.text[end] = '\0';
 	if (end)
-		say("%s", text.text);
+		say_data(text.text, end);
 	fflush(stdout);
 }
 

@@ -20,19 +20,21 @@ void job_say(struct str *out, const char *keyword, const char *field)
 	str_add_char(out, '\n');
 }
 
-static void talk_unescape(char *field)
+/* The field's length then: "\0" is a NUL byte. */
+static size_t talk_unescape(char *field)
 {
-	char *to = field;
+	char *to = field, *start = field;
 
 	for (; *field; field++) {
 		if (*field == '\\' && field[1]) {
 			field++;
-			*to++ = *field == 'n' ? '\n' : *field;
+			*to++ = *field == 'n' ? '\n' : *field == '0' ? '\0' : *field;
 		} else {
 			*to++ = *field;
 		}
 	}
 	*to = '\0';
+	return (size_t)(to - start);
 }
 
 /* The next word, cut off from *rest; "" when there is none. */
@@ -82,7 +84,7 @@ static enum job_event_kind read_output(const char *keyword, char *rest, struct j
 	event->text = rest;
 	event->is_error = *keyword == 'e' || *keyword == 'E';
 	event->is_whole = *keyword == 'o' || *keyword == 'e';
-	talk_unescape(event->text);
+	event->length = talk_unescape(event->text);
 	return is_label(event->label) ? JOB_EVENT_OUTPUT : JOB_EVENT_NONE;
 }
 

@@ -39,6 +39,7 @@ enum job_event_kind {
 struct job_event {
 	enum job_event_kind kind;
 	const char *label; /* of output and exit: "3", "t0"; the name of a fact; spawn: the host */
+	size_t length;	   /* of an output's text, which may hold NUL bytes */
 	char *text;	   /* of output, a fact, a stack, trouble; spawn: the command */
 	bool is_error;	   /* output: of stderr */
 	bool is_whole;	   /* output: the line ends here */

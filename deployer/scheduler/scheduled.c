@@ -99,6 +99,7 @@ static void scheduled_print(struct scheduled *s, int task, int rank, bool is_err
 		       &(struct job_event){.kind = JOB_EVENT_OUTPUT,
 					   .label = label,
 					   .text = text,
+					   .length = strlen(text),
 					   .is_error = is_error,
 					   .is_whole = true},
 		       host);

@@ -197,6 +197,9 @@ void say_data(const void *bytes, size_t length)
 		return;
 	}
 	str_add_bytes(&text, bytes, length);
+	for (size_t i = 0; i < length; i++)
+		if (!text.text[i])
+			text.text[i] = '?';
 	fputs(foreign_clean(text.text), stdout);
 }
 

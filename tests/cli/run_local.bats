@@ -177,6 +177,14 @@ lists_gpus() {
 	says 139 "a rank crashed" "string_at"
 }
 
+@test "a rank's log has every byte, NUL bytes too, and what stands behind them is looked at" {
+	ringup run --local -n 1 --name bytes -- printf 'a\0b\r\n\0\\0\377' >out
+	printf 'a\0b\r\n\0\\0\377' | cmp - .ringup/jobs/bytes/rank-0.log
+	ringup logs --rank 0 bytes | cmp - .ringup/jobs/bytes/rank-0.log
+	apart ringup run --local -n 1 -- sh -c 'printf "\0CUDA out of memory. Tried to allocate\n"; exit 1'
+	says 1 "likely cause"
+}
+
 @test "a line that comes in pieces is one line, unless another rank prints meanwhile" {
 	# (pieces are shown after a second; node 1 waits for node 0's file, so that nothing depends on the time)
 	cat >train.sh <<-'END'

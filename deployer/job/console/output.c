@@ -90,7 +90,8 @@ static void show(struct job_output *output, const struct job_event *event, const
 	else
 		str_add(&output->line, prefix);
 	start = output->line.length;
-	foreign_add_shown(&output->line, event->text);
+	for (size_t at = 0; at < event->length; at += strlen(event->text + at) + 1)
+		foreign_add_shown(&output->line, event->text + at);
 	foreign_clean(output->line.text + start);
 	output->line.length = start + strlen(output->line.text + start);
 	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
@@ -99,13 +100,13 @@ static void show(struct job_output *output, const struct job_event *event, const
 }
 
 /* Bytes of a rank that has a terminal. */
-static void output_add_raw(struct job_output *output, FILE *own, const char *bytes)
+static void output_add_raw(struct job_output *output, FILE *own, const struct job_event *event)
 {
 	if (own)
-		fputs_unlocked(bytes, own);
+		fwrite_unlocked(event->text, 1, event->length, own);
 	if (!output->shows)
 		return;
-	job_terminal_add(&output->terminal, STDOUT_FILENO, bytes, strlen(bytes));
+	job_terminal_add(&output->terminal, STDOUT_FILENO, event->text, event->length);
 	job_terminal_flush(&output->terminal); /* who types sees it at once */
 }
 
@@ -156,7 +157,7 @@ static bool output_begin_line(struct job_output *output, const struct job_event 
 static void output_write(FILE *file, const char *prefix, const struct job_event *event)
 {
 	fputs_unlocked(prefix, file);
-	fputs_unlocked(event->text, file);
+	fwrite_unlocked(event->text, 1, event->length, file);
 	if (event->is_whole)
 		fputc_unlocked('\n', file);
 }
@@ -168,7 +169,7 @@ void job_output_add(struct job_output *output, const struct job_event *event, co
 	bool is_launcher = *event->label == 't', goes_on;
 
 	if (!is_launcher && job_label_rank(event->label) == output->raw_rank) {
-		output_add_raw(output, own, event->text);
+		output_add_raw(output, own, event);
 		return;
 	}
 	prefix = output_prefix(output, is_launcher ? "" : event->label, host);

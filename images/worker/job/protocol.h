@@ -4,8 +4,7 @@
  *
  * On each host of a job runs one supervisor, `ringup-job host`. Its stdin and stdout are ringup's SSH
  * connection. Both sides send lines: a keyword, then fields with one space between. The last field may
- * hold any text: "\\" stands for a backslash, "\n" for the end of a line, and "\0" for a NUL byte. NUL bytes
- * of output are left out.
+ * hold any text: "\\" stands for a backslash, "\n" for the end of a line, and "\0" for a NUL byte.
  *
  * ringup says:
  *   set NAME=VALUE     environment of every rank, over that of the container

@@ -71,8 +71,8 @@ void text_add_escaped(struct text *text, const char *bytes, size_t length)
 		while (p < end && *p && *p != '\\' && *p != '\n')
 			p++;
 		text_add_bytes(text, bytes, (size_t)(p - bytes));
-		if (p < end && *p)
-			text_add_bytes(text, *p == '\n' ? "\\n" : "\\\\", 2);
+		if (p < end)
+			text_add_bytes(text, !*p ? "\\0" : *p == '\n' ? "\\n" : "\\\\", 2);
 		bytes = p + 1;
 	}
 }

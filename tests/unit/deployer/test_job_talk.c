@@ -25,7 +25,10 @@ static void test_events(void **state)
 	assert_true(e.kind == JOB_EVENT_OUTPUT && !e.is_whole && e.is_error);
 	assert_int_equal(job_label_rank(e.label), -1);
 	e = event_of(*state, "o 3 ");
-	assert_true(e.kind == JOB_EVENT_OUTPUT && !*e.text);
+	assert_true(e.kind == JOB_EVENT_OUTPUT && !*e.text && !e.length);
+	e = event_of(*state, "o 3 a\\0b\\\\0");
+	assert_memory_equal(e.text, "a\0b\\0", 6);
+	assert_int_equal(e.length, 5);
 	e = event_of(*state, "exit 3 139");
 	assert_true(e.kind == JOB_EVENT_EXIT && e.number == 139);
 	e = event_of(*state, "join 5 -1 0");
