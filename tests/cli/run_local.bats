@@ -185,6 +185,28 @@ lists_gpus() {
 	says 1 "likely cause"
 }
 
+@test "a pipe gets each line as it is, and a terminal none of its commands" {
+	local bytes='a\rb\033[31mred\033[0m\377\0end\n'
+	{ printf '[0 localhost] '; printf "$bytes"; } >expected
+	ringup run --local -n 1 --name bytes -- printf "$bytes" | cmp - expected
+	ringup run --local -n 1 -- sh -c 'printf "$1" >&2' sh "$bytes" 2>err
+	tail -c "$(wc -c <expected)" err | cmp - expected
+	ringup logs bytes | cmp - expected
+	script -qec "ringup -q --color never run --local -n 1 -- printf '$bytes'; ringup logs bytes" typed >shown
+	! grep -q $'\033\\[31m' shown
+	grep -qF 'bred?end' shown
+	grep -qF '[0 localhost] a?b?[31mred?[0m??end' shown
+	# (what programs write over, as progress bars do)
+	cat >bar.py <<-'END'
+		import sys
+		for i in range(1, 4):
+		    sys.stdout.write("\b" * 30 + "\r" + f"\x1b[1m{i}/3\x1b[0m \x1b[32m━━\x1b[0m loss")
+		print("\nten\b\b\b20")
+	END
+	script -qec "ringup -q --color never run --local -n 1 -- python3 bar.py" typed | tr -d '\r' >shown
+	[ "$(cat shown)" = $'[0 localhost] 3/3 ━━ loss\n[0 localhost] 20' ]
+}
+
 @test "a line that comes in pieces is one line, unless another rank prints meanwhile" {
 	# (pieces are shown after a second; node 1 waits for node 0's file, so that nothing depends on the time)
 	cat >train.sh <<-'END'

@@ -34,6 +34,8 @@ int job_output_open(struct job_output *output, const char *folder, int world, st
 	output->prefix = (struct str)STR_INIT;
 	output->last.from = (struct str)STR_INIT;
 	job_terminal_init(&output->terminal);
+	output->is_terminal[0] = isatty(STDOUT_FILENO);
+	output->is_terminal[1] = isatty(STDERR_FILENO);
 	output->all = output_file(output, "all.log");
 	return output->all ? 0 : error_errno(err, "cannot write %s/all.log", folder);
 }
@@ -77,23 +79,32 @@ static void show_end(struct job_output *output, bool is_error)
 			 strlen(end));
 }
 
+/* Adds the text as a person sees it on a terminal that obeys nothing of it. */
+static void show_clean(struct str *line, const struct job_event *event)
+{
+	size_t start = line->length;
+
+	for (size_t at = 0; at < event->length; at += strlen(event->text + at) + 1)
+		foreign_add_shown(line, event->text + at);
+	foreign_clean(line->text + start);
+	line->length = start + strlen(line->text + start);
+}
+
 /* "[3 node02] ": a rank's colour is that of its number, so that neighbours differ. "" goes on with a line. */
 static void show(struct job_output *output, const struct job_event *event, const char *prefix)
 {
 	int fd = event->is_error ? STDERR_FILENO : STDOUT_FILENO;
 	int rank = job_label_rank(event->label);
-	size_t start;
 
 	str_clear(&output->line);
 	if (output->is_colored && *prefix)
 		str_addf(&output->line, "\033[%dm%s\033[0m", 31 + (rank + COLORS) % COLORS, prefix);
 	else
 		str_add(&output->line, prefix);
-	start = output->line.length;
-	for (size_t at = 0; at < event->length; at += strlen(event->text + at) + 1)
-		foreign_add_shown(&output->line, event->text + at);
-	foreign_clean(output->line.text + start);
-	output->line.length = start + strlen(output->line.text + start);
+	if (output->is_terminal[event->is_error])
+		show_clean(&output->line, event);
+	else
+		str_add_bytes(&output->line, event->text, event->length);
 	job_terminal_add(&output->terminal, fd, output->line.text, output->line.length);
 	if (event->is_whole)
 		show_end(output, event->is_error);

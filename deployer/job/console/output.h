@@ -5,8 +5,9 @@
  * FOLDER/rank-3.log has the bytes of rank 3 as they came, launcher.log the lines of processes that
  * start ranks behind "[node02] ", and all.log every line behind "[3 node02] ". A line that comes in pieces, as "loading ..." and
  * a second later " done", goes on where it was, unless another rank printed meanwhile. What a rank with a terminal
- * prints is in its own file only, and goes to this process's terminal as it is. Not safe from several
- * threads: the caller has a lock.
+ * prints is in its own file only, and goes to this process's terminal as it is. A line for a terminal is cleaned
+ * (core/foreign.h), and one for a pipe or a file is not, as srun and docker have it. Not safe from several threads: the
+ * caller has a lock.
  */
 #ifndef DEPLOYER_JOB_CONSOLE_OUTPUT_H
 #define DEPLOYER_JOB_CONSOLE_OUTPUT_H
@@ -28,6 +29,7 @@ struct job_output {
 	int raw_rank; /* its bytes are those of a terminal (--tty), and have no lines; -1: no rank's */
 	bool shows; /* also on this process's stdout and stderr */
 	bool is_colored;
+	bool is_terminal[2]; /* stdout and stderr; another file gets the bytes as they are */
 	bool has_failed; /* a file cannot be written; said once */
 	struct job_terminal terminal;
 	struct str line, prefix; /* of the line at work */
