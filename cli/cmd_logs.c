@@ -11,6 +11,7 @@
 #include "deployer/bringup/operate.h"
 #include "deployer/scheduler/scheduled.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,9 +126,10 @@ static int logs_print_job(const struct job_record *record, struct scheduled *sch
 		if (scheduled && scheduled_step(scheduled, &ended, err) < 0)
 			return -1;
 		print_new(file, false);
-		if (ferror(stdout))
-			return error_set(err, ERROR_FAILED,
-					 "nobody reads what is printed any more");
+		if (ferror(stdout)) /* (main knows what a reader that went away means) */
+			return errno == EPIPE
+				       ? 0
+				       : error_errno(err, "cannot write to standard output");
 		if (interrupt_check(err) < 0)
 			return -1;
 		usleep(FOLLOW_USEC);

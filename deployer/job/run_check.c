@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -155,8 +156,12 @@ void run_check_person(struct job_run *run, uint64_t now)
 	int seconds = run->plan.options->timeout_s;
 
 	run->is_held = run->output->all && job_terminal_is_full(&run->output->terminal);
-	if (run->output->all && run->output->terminal.is_closed)
+	if (run->output->all && run->output->terminal.error == EPIPE)
 		run_fail(run, 128 + SIGPIPE, -1, "", "nobody reads its output any more");
+	else if (run->output->all && run->output->terminal.error)
+		run_end(run, ERROR_FAILED,
+			arena_printf(run->plan.arena, "cannot write to standard output: %s",
+				     strerror(run->output->terminal.error)));
 
 	if (interrupted()) {
 		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");

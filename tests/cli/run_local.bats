@@ -207,6 +207,20 @@ lists_gpus() {
 	[ "$(cat shown)" = $'[0 localhost] 3/3 ━━ loss\n[0 localhost] 20' ]
 }
 
+@test "stdout on a full disk: the reason is said, and status 1" {
+	status=0
+	ringup run --local -n 1 --name full -- sh -c 'seq 100000; sleep 300' >/dev/full 2>../err || status=$?
+	says 1 'full: cannot write to standard output: No space left on device'
+	ringup run --local -d -n 1 --name more -- sh -c 'seq 100000; sleep 300' >/dev/null 3>&-
+	status=0
+	ringup logs -f more >/dev/full 2>../err || status=$?
+	says 1 'cannot write to standard output: No space left on device'
+	set +o pipefail
+	[ "$(ringup logs -f more 2>../err | head -n 1 >/dev/null; echo "${PIPESTATUS[0]}")" = 141 ]
+	[ ! -s ../err ]
+	ringup stop more
+}
+
 @test "a line that comes in pieces is one line, unless another rank prints meanwhile" {
 	# (pieces are shown after a second; node 1 waits for node 0's file, so that nothing depends on the time)
 	cat >train.sh <<-'END'

@@ -39,7 +39,8 @@ static bool terminal_write(struct job_terminal *t)
 	if (done < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (done < 0) { /* it is lost, as for every program */
-		t->is_closed |= part->fd == STDOUT_FILENO;
+		if (part->fd == STDOUT_FILENO)
+			t->error = errno;
 		done = (ssize_t)part->bytes;
 	}
 	part->bytes -= (size_t)done;
@@ -82,7 +83,7 @@ static struct job_terminal_part *terminal_part(struct job_terminal *t, int fd)
 
 void job_terminal_add(struct job_terminal *t, int fd, const char *text, size_t length)
 {
-	if (fd == STDOUT_FILENO && t->is_closed)
+	if (fd == STDOUT_FILENO && t->error)
 		return;
 	str_add_bytes(&t->queue, text, length);
 	terminal_part(t, fd)->bytes += length;

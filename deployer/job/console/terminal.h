@@ -24,7 +24,7 @@ struct job_terminal {
 	struct job_terminal_part *parts;
 	size_t part_count, part_room, part_first;
 	atomic_bool is_full;
-	bool is_closed; /* nobody reads stdout any more */
+	int error; /* why stdout takes nothing any more: EPIPE when nobody reads it; 0: it does */
 };
 
 void job_terminal_init(struct job_terminal *terminal);
