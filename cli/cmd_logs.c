@@ -127,9 +127,8 @@ static int logs_print_job(const struct job_record *record, struct scheduled *sch
 			return -1;
 		print_new(file, false);
 		if (ferror(stdout)) /* (main knows what a reader that went away means) */
-			return errno == EPIPE
-				       ? 0
-				       : error_errno(err, "cannot write to standard output");
+			return errno == EPIPE ? 0
+					      : error_errno(err, "cannot write to standard output");
 		if (interrupt_check(err) < 0)
 			return -1;
 		usleep(FOLLOW_USEC);

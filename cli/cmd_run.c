@@ -359,6 +359,13 @@ static void job_conclude_before(struct job *job, const char *next)
 	fd_close(&job->before_lock);
 }
 
+/* SIGTERM and SIGHUP have statuses of their own. */
+static void run_note_signal(int rc, struct error *err)
+{
+	if (rc < 0 && err->kind == ERROR_INTERRUPTED)
+		err->kind = (enum error_kind)interrupt_status();
+}
+
 /* Notes how the job ended; its status becomes the command's. */
 static int job_conclude(struct job *job, int rc, struct error *err)
 {
@@ -367,6 +374,7 @@ static int job_conclude(struct job *job, int rc, struct error *err)
 	char now[24];
 
 	clock_iso8601(now);
+	run_note_signal(rc, err);
 	job->record.status = rc < 0 ? (int)err->kind : result->status;
 	job->record.reason = rc < 0 ? arena_strdup(arena, err->text) : result->reason;
 	if (job_is_due(job, rc)) {
@@ -609,6 +617,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return -1;
 	run_hint(&s, o, arguments);
 	arguments = take_job(&s, o, arguments);
+	signals_pass();
 	if (o->on)
 		return run_on_scheduler(&job, arguments, err);
 	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
@@ -628,6 +637,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
 		return -1;
 	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
+	run_note_signal(rc, err);
 	if (is_parent)
 		print_begin(&job);
 	print_result(&job);

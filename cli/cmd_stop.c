@@ -95,7 +95,7 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 		say("%s has ended before (%s)\n", name, record.state);
 		return 0;
 	}
-	if (record.pid <= 1 || kill(record.pid, SIGTERM) < 0)
+	if (record.pid <= 1 || kill(record.pid, SIGINT) < 0)
 		return error_errno(err, "%s: cannot stop the ringup that runs it (pid %d)", name,
 				   record.pid);
 	deadline = clock_usec() +

@@ -151,10 +151,35 @@ void run_check_hosts(struct job_run *run, uint64_t now)
 	}
 }
 
+static const char *run_interruption(void)
+{
+	switch (interrupt_status() - 128) {
+	case SIGTERM:
+		return "interrupted by SIGTERM";
+	case SIGHUP:
+		return "interrupted by SIGHUP";
+	default:
+		return "interrupted";
+	}
+}
+
+/* Hands a signal for the ranks on: SIGUSR1, as for a checkpoint. */
+static void run_pass_signal(struct job_run *run)
+{
+	int number = run->is_running ? signal_passed() : 0;
+	char line[24];
+
+	if (!number)
+		return;
+	snprintf(line, sizeof(line), "signal %d\n", number);
+	supervisors_tell(run->supervisors, line);
+}
+
 void run_check_person(struct job_run *run, uint64_t now)
 {
 	int seconds = run->plan.options->timeout_s;
 
+	run_pass_signal(run);
 	run->is_held = run->output->all && job_terminal_is_full(&run->output->terminal);
 	if (run->output->all && run->output->terminal.error == EPIPE)
 		run_fail(run, 128 + SIGPIPE, -1, "", "nobody reads its output any more");
@@ -164,7 +189,7 @@ void run_check_person(struct job_run *run, uint64_t now)
 				     strerror(run->output->terminal.error)));
 
 	if (interrupted()) {
-		run_fail(run, ERROR_INTERRUPTED, -1, "", "interrupted");
+		run_fail(run, interrupt_status(), -1, "", run_interruption());
 		run->verdict.result->is_interrupted = true;
 	}
 	if (seconds && now - run->begin_usec > (uint64_t)seconds * 1000000)

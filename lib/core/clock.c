@@ -9,6 +9,8 @@
 #define SAME_SIGNAL_USEC 300000
 
 static atomic_bool interrupt_flag;
+static atomic_int interrupt_number;
+static atomic_int passed_numbers[2]; /* of signal_passed */
 /* of interrupt_keep */
 static atomic_bool interrupt_is_kept, interrupt_flag_twice;
 static _Atomic uint64_t interrupt_usec;
@@ -58,12 +60,14 @@ static void interrupt_again(void)
 	}
 	if (last)
 		last();
-	_exit(ERROR_INTERRUPTED);
+	_exit(interrupt_status());
 }
 
 static void on_signal(int number)
 {
-	(void)number;
+	int none = 0;
+
+	atomic_compare_exchange_strong(&interrupt_number, &none, number);
 	if (!atomic_exchange(&interrupt_flag, true))
 		atomic_store(&interrupt_usec, clock_usec());
 	else if (atomic_load(&interrupt_is_kept))
@@ -117,6 +121,7 @@ bool interrupted_twice(void)
 
 void interrupt_forget(void)
 {
+	atomic_store(&interrupt_number, 0);
 	atomic_store(&interrupt_flag_twice, false);
 	atomic_store(&interrupt_flag, false);
 }
@@ -124,6 +129,33 @@ void interrupt_forget(void)
 bool interrupted(void)
 {
 	return atomic_load(&interrupt_flag);
+}
+
+int interrupt_status(void)
+{
+	int number = atomic_load(&interrupt_number);
+
+	return number ? 128 + number : ERROR_INTERRUPTED;
+}
+
+static void on_passed(int number)
+{
+	atomic_store(&passed_numbers[number == SIGUSR2], number);
+}
+
+void signals_pass(void)
+{
+	const struct sigaction action = {.sa_handler = on_passed};
+
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGUSR2, &action, NULL);
+}
+
+int signal_passed(void)
+{
+	int number = atomic_exchange(&passed_numbers[0], 0);
+
+	return number ? number : atomic_exchange(&passed_numbers[1], 0);
 }
 
 int interrupt_check(struct error *err)

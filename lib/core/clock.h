@@ -38,6 +38,16 @@ bool interrupted_twice(void);
 /* The person was asked what the signal was to mean: it counts no longer, and waits go on. */
 void interrupt_forget(void);
 bool interrupted(void);
+/* The status of a command that ends because of it: 130, and 143 or 129 when it was SIGTERM or SIGHUP, as a shell has it. */
+int interrupt_status(void);
+
+/*
+ * For a command whose SIGUSR1 and SIGUSR2 are meant for the programs that it runs: they end this process no longer.
+ * signal_passed() returns one that came since, each once, or 0.
+ */
+void signals_pass(void);
+int signal_passed(void);
+
 /* Returns -1 with ERROR_INTERRUPTED when the flag is set, else 0. */
 int interrupt_check(struct error *err);
 

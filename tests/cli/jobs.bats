@@ -24,7 +24,8 @@ in_background() {
 }
 
 @test "a second Ctrl-C or stop ends the waiting, and the job is called stopped" {
-	for signal in INT TERM; do
+	for way in INT:130 TERM:143; do
+		signal=${way%:*}
 		in_background -- sh -c "trap '' TERM; echo up; $MARK 100; $MARK 100"
 		begins 2
 		kill -s $signal $pid
@@ -32,9 +33,9 @@ in_background() {
 		kill -s $signal $pid
 		status=0
 		wait $pid || status=$?
-		[ "$status" = 130 ]
+		[ "$status" = "${way#*:}" ]
 		grep -q 'node01: it did not say that everything of the job has ended there' err
-		ringup ps --json | jq -e '.jobs[-1] | .state == "stopped" and .status == 130'
+		ringup ps --json | jq -e ".jobs[-1] | .state == \"stopped\" and .status == $status"
 		# the hosts end it by themselves
 		job_left_nothing
 	done
@@ -46,10 +47,54 @@ in_background() {
 	kill -TERM $pid $pid
 	status=0
 	wait $pid || status=$?
-	[ "$status" = 130 ]
+	[ "$status" = 143 ]
 	! grep -q 'did not say' err
 	ringup ps --json | jq -e '.jobs[-1].state == "stopped"'
 	job_left_nothing
+}
+
+@test "SIGTERM and SIGHUP have statuses of their own, and stop that of Ctrl-C" {
+	for signal in TERM:143 HUP:129 stop:130; do
+		in_background --name "by-${signal%:*}" -- sh -c "echo up; exec $MARK 100"
+		begins 2
+		if [ "${signal%:*}" = stop ]; then
+			ringup -q stop by-stop
+		else
+			kill -s "${signal%:*}" $pid
+			grep -q "interrupted by SIG${signal%:*}" <(tail -f --pid $pid err)
+		fi
+		status=0
+		wait $pid || status=$?
+		[ "$status" = "${signal#*:}" ] || { echo "$signal: $status"; cat err; false; }
+		ringup ps --json | jq -e ".jobs[] | select(.job == \"by-${signal%:*}\") | .state == \"stopped\" and .status == $status"
+		job_left_nothing
+	done
+}
+
+@test "SIGUSR1 and SIGUSR2 are the ranks', also of ranks that join; ringup and launchers live" {
+	cat >bin/torchrun <<-'END'
+		#!/bin/sh
+		while [ "${1##*/}" != ringup-job ]; do shift; done
+		[ "$PET_LOCAL_ADDR" = 127.0.0.1 ] && RANK=0 || RANK=1
+		export RANK WORLD_SIZE=2 LOCAL_RANK=0
+		"$@"
+	END
+	chmod 755 bin/torchrun
+	echo 'trap "echo one" USR1; trap "echo two; exit 0" USR2; echo up; while :; do sleep 0.1; done' >train.sh
+	for launcher in env torchrun; do
+		in_background --launcher $launcher -- sh "$PWD/train.sh"
+		begins 2
+		kill -USR1 $pid
+		for _ in $(seq 200); do
+			[ "$(grep -c one out)" != 2 ] || break
+			sleep 0.05
+		done
+		kill -USR2 $pid
+		status=0
+		wait $pid || status=$?
+		[ "$status" = 0 ] || { echo "$launcher: $status"; cat out err; false; }
+		[ "$(grep -c one out) $(grep -c two out)" = "2 2" ]
+	done
 }
 
 @test "a plan larger than a pipe, for a host that is slow to read it" {

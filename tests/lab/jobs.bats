@@ -245,6 +245,7 @@ started() {
 		wait $pid || status=$?
 		case $signal in
 			KILL) [ "$status" = 137 ] ;;
+			TERM) [ "$status" = 143 ] ;;
 			*) [ "$status" = 130 ] ;;
 		esac
 		job_left_nothing

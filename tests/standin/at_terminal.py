@@ -110,7 +110,7 @@ for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
     person = Person(["ringup", "run", "-t", "-n", "1", "--", "sh", "-c", SHELL])
     person.hears(rb"up\r\n")
     os.kill(person.pid, number)
-    check("status of a signal", person.ends() in (130, -number), person)
+    check("status of a signal", person.ends() in (128 + number, -number), person)
 
 # without -t: lines, and Ctrl-C ends the job
 person = Person(["ringup", "run", "-n", "1", "--", "sh", "-c", 'read x; echo "<$x>"; sleep 1000'])

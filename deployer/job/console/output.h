@@ -30,7 +30,7 @@ struct job_output {
 	bool shows; /* also on this process's stdout and stderr */
 	bool is_colored;
 	bool is_terminal[2]; /* stdout and stderr; another file gets the bytes as they are */
-	bool has_failed; /* a file cannot be written; said once */
+	bool has_failed;     /* a file cannot be written; said once */
 	struct job_terminal terminal;
 	struct str line, prefix; /* of the line at work */
 	/* the last line, while it has no end */

@@ -3,6 +3,7 @@
 #include "job/host.h"
 #include "job/protocol.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -174,7 +175,9 @@ void host_signal_ranks(struct host *host, int number)
 	for (size_t i = 0; i < host->count; i++) {
 		const struct process *process = &host->processes[i];
 
-		if (process->pid <= 0 || process->ended)
+		/* what starts ranks would end: torchrun by SIGUSR1 */
+		if (process->pid <= 0 || process->ended ||
+		    !isdigit((unsigned char)process->label[0]))
 			continue;
 		/* the runner of a rank that joined hands the signal on */
 		kill(process->joined ? process->pid : -process->pid, number);
