@@ -376,6 +376,7 @@ static int job_conclude(struct job *job, int rc, struct error *err)
 	clock_iso8601(now);
 	run_note_signal(rc, err);
 	job->record.status = rc < 0 ? (int)err->kind : result->status;
+	job->record.unswept = result->unswept;
 	job->record.reason = rc < 0 ? arena_strdup(arena, err->text) : result->reason;
 	if (job_is_due(job, rc)) {
 		job->record.state = "retrying";

@@ -17,6 +17,23 @@
 #define STOP_SECONDS \
 	16 /* and the grace: longer than a run needs to end everything (deployer/job/run.c) */
 
+/* Ends what a job left on these hosts, and says how many processes that were. */
+static int stop_leftovers(struct stages *s, const struct job_record *record,
+			  const char *const *hosts, const char *what, struct error *err)
+{
+	int count, rc;
+
+	if ((record->is_local ? stage_local(s, 1, err) : stage_select(s, NULL, hosts, err)) < 0)
+		return -1;
+	job_end_leftovers(&s->fleet, record->id, job_grace_s(record->grace_s), &count);
+	rc = fleet_result(&s->fleet, err);
+	fleet_close(&s->fleet);
+	if (rc == 0)
+		say("%s %s; %d process%s of it %s left and %s ended\n", record->name, what, count,
+		    count == 1 ? "" : "es", count == 1 ? "was" : "were", count == 1 ? "is" : "are");
+	return rc;
+}
+
 /*
  * Ends what a job left whose ringup was killed. Its supervisors end it by themselves, unless they were
  * killed, too.
@@ -24,22 +41,13 @@
 static int stop_lost(struct stages *s, struct job_record *record, struct error *err)
 {
 	char now[24];
-	int count, rc;
 
 	if (!*record->id) {
 		say("%s has ended before (lost)\n", record->name);
 		return 0;
 	}
-	if ((record->is_local ? stage_local(s, 1, err)
-			      : stage_select(s, NULL, record->host_names, err)) < 0)
+	if (stop_leftovers(s, record, record->host_names, "was lost", err) < 0)
 		return -1;
-	job_end_leftovers(&s->fleet, record->id, job_grace_s(record->grace_s), &count);
-	rc = fleet_result(&s->fleet, err);
-	fleet_close(&s->fleet);
-	if (rc < 0)
-		return -1;
-	say("%s was lost; %d process%s of it %s left and %s ended\n", record->name, count,
-	    count == 1 ? "" : "es", count == 1 ? "was" : "were", count == 1 ? "is" : "are");
 	clock_iso8601(now);
 	record->ended = now;
 	record->status = ERROR_FAILED;
@@ -91,6 +99,12 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 		return stop_scheduled(s, &record, err);
 	if (strcmp(record.state, "lost") == 0 && !*record.ended)
 		return stop_lost(s, &record, err);
+	if (*record.ended && *record.unswept) {
+		if (stop_leftovers(s, &record, record.unswept, "has ended before", err) < 0)
+			return -1;
+		record.unswept = NULL;
+		return job_record_write(&record, err);
+	}
 	if (*record.ended || !job_is_alive(&record)) {
 		say("%s has ended before (%s)\n", name, record.state);
 		return 0;

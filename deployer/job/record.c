@@ -57,10 +57,17 @@ static int record_put(const struct job_record *record, const cJSON *json, struct
 	return json_write(path, json, 0600, err);
 }
 
+static void record_add_names(cJSON *json, const char *key, const char *const *names)
+{
+	cJSON *array = cJSON_AddArrayToObject(json, key);
+
+	for (; names && *names; names++)
+		cJSON_AddItemToArray(array, cJSON_CreateString(*names));
+}
+
 int job_record_write(const struct job_record *record, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
-	cJSON *names;
 
 	cJSON_AddStringToObject(json, "name", record->name);
 	cJSON_AddStringToObject(json, "state", record->state);
@@ -77,9 +84,9 @@ int job_record_write(const struct job_record *record, struct error *err)
 	json_add_text(json, "newer", record->newer);
 	json_add_text(json, "id", record->id);
 	json_add_text(json, "scheduler", record->scheduler);
-	names = cJSON_AddArrayToObject(json, "on");
-	for (const char *const *name = record->host_names; name && *name; name++)
-		cJSON_AddItemToArray(names, cJSON_CreateString(*name));
+	record_add_names(json, "on", record->host_names);
+	if (record->unswept && *record->unswept)
+		record_add_names(json, "unswept", record->unswept);
 	json_add_text(json, "sync", record->sync);
 	if (record->grace_s)
 		cJSON_AddNumberToObject(json, "grace", record->grace_s);
@@ -106,12 +113,12 @@ static const char *record_text(const cJSON *json, const char *name, struct arena
 	return text ? text : "";
 }
 
-static const char *const *record_names(const cJSON *json, struct arena *arena)
+static const char *const *record_names(const cJSON *json, const char *key, struct arena *arena)
 {
 	struct words names = WORDS_INIT(arena);
 	const cJSON *item;
 
-	cJSON_ArrayForEach (item, json_member(json, "on"))
+	cJSON_ArrayForEach (item, json_member(json, key))
 		if (cJSON_IsString(item))
 			words_add(&names, item->valuestring);
 	return words_list(&names);
@@ -137,7 +144,8 @@ static int read_folder(const char *folder, const char *name, struct arena *arena
 		.newer = record_text(json, "newer", arena),
 		.id = record_text(json, "id", arena),
 		.scheduler = record_text(json, "scheduler", arena),
-		.host_names = record_names(json, arena),
+		.host_names = record_names(json, "on", arena),
+		.unswept = record_names(json, "unswept", arena),
 		.sync = record_text(json, "sync", arena),
 		.status = json_int(json, "status", 0),
 		.ranks = json_int(json, "ranks", 0),

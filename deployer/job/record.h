@@ -37,7 +37,9 @@ struct job_record {
 	const char *scheduler; /* that runs the job as its `id`, with or without ringup; "" */
 	const char *const *host_names; /* of the hosts with ranks; empty until it runs */
 	const char *sync;	       /* job_sync_name() of the folder that it runs with; "" */
-	bool is_local;		       /* it uses no host of the cluster */
+	/* hosts that may have processes of the job, which has ended; NULL: none has */
+	const char *const *unswept;
+	bool is_local; /* it uses no host of the cluster */
 };
 
 /*

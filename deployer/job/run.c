@@ -7,6 +7,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/words.h"
+#include "deployer/job/leftovers.h"
 #include "plan/host_set.h"
 
 #include <signal.h>
@@ -463,6 +464,47 @@ static int run_refuse(struct fleet *fleet, struct arena *arena, struct error *er
 			    names.count == 1 ? "it" : "them");
 }
 
+/*
+ * A supervisor that did not say its last word may have been killed, and then has ended nothing: another login ends what
+ * it left. After Ctrl-C nobody waits for that.
+ */
+static void run_sweep(struct job_run *run, struct fleet *fleet, struct job_result *result)
+{
+	struct words unswept = WORDS_INIT(run->plan.arena);
+	bool is_lost = false;
+	int count = 0;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		m->left_out = supervisor_is_done(run->supervisors, i);
+		if (m->left_out)
+			continue;
+		is_lost = true;
+		m->failed = false;
+		member_disconnect(m);
+	}
+	if (is_lost)
+		job_end_leftovers(fleet, run->plan.id, job_grace_s(run->plan.options->grace_s),
+				  &count);
+	if (count)
+		log_warn(
+			"a supervisor of the job was killed; %d process%s that it left %s ended now",
+			count, count == 1 ? "" : "es", count == 1 ? "is" : "are");
+	for (size_t i = 0; i < fleet->count; i++) {
+		struct member *m = &fleet->members[i];
+
+		if (m->failed && !m->left_out) {
+			log_warn(
+				"%s: it did not say that everything of the job has ended there; 'ringup stop %s' ends what is left",
+				m->host->name, run->plan.options->name);
+			words_add(&unswept, m->host->name);
+		}
+		m->left_out = false;
+	}
+	result->unswept = unswept.list;
+}
+
 int job_run(struct fleet *fleet, const struct job_options *options, const char *folder,
 	    struct job_output *output, const struct job_watch *watch, struct arena *arena,
 	    struct job_result *result, struct error *err)
@@ -491,10 +533,8 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 		if (supervisor_left(run.supervisors, i))
 			log_warn("%s: %d processes of the job could not be ended",
 				 fleet->members[i].host->name, supervisor_left(run.supervisors, i));
-	for (size_t i = 0; i < fleet->count && run.is_planned; i++)
-		if (!supervisor_is_done(run.supervisors, i))
-			log_warn("%s: it did not say that everything of the job has ended there",
-				 fleet->members[i].host->name);
+	if (run.is_planned)
+		run_sweep(&run, fleet, result);
 	supervisors_close(run.supervisors);
 	if (!result->status && !run.is_running)
 		return run_refuse(fleet, arena, err);

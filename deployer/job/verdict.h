@@ -23,6 +23,8 @@ struct job_result {
 	const char *host;   /* its host, or the host that failed; "" */
 	const char *reason; /* one sentence or two; "" when all is well */
 	bool is_interrupted;
+	/* hosts that did not say that everything of the job has ended, and that were not swept; NULL: none */
+	const char *const *unswept;
 };
 
 /* Its owner keeps it; the functions below fill it. One thread at a time. */

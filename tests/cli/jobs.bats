@@ -266,6 +266,37 @@ in_background() {
 	ringup --json run --dry-run b | jq -e '.launcher == "env" and .tasks[0].words == ["/bin/sh", "-c", "torchrun $X"]'
 }
 
+# lose_supervisor NAME: kills node01's supervisor of the job, whose rank has left a daemon.
+lose_supervisor() {
+	in_background --hosts node01 --name "$1" -- sh -c "setsid $MARK 100 & echo up; exec $MARK 200"
+	begins 1
+	for _ in $(seq 200); do
+		id=$(jq -r '.id // ""' ".ringup/jobs/$1/job.json")
+		[ -z "$id" ] || break
+		sleep 0.05
+	done
+	[ -z "${2:-}" ] || ln -sf "$2" bin/ssh
+	kill -9 "$(pgrep -f "^[^ ]*ringup-job host --id $id --address 127.0.0.1 ")"
+	status=0
+	wait $pid || status=$?
+	[ "$status" = 1 ]
+	rm -rf /tmp/ringup-job-"$id"-127.0.0.[12]
+}
+
+@test "a supervisor is killed: ringup ends what it left, or 'stop' does" {
+	lose_supervisor one
+	grep -q 'a supervisor of the job was killed; 1 process that it left is ended now' err
+	[ "$(pgrep -fc "^$MARK")" = 0 ]
+	ringup stop one | grep -qx 'one has ended before (failed)'
+	lose_supervisor two "$(command -v false)"
+	grep -q "node01: it did not say that everything of the job has ended there; 'ringup stop two' ends what is left" err
+	pgrep -f "^$MARK 100"
+	ln -sf "$ROOT/tests/standin/local_ssh" bin/ssh
+	[ "$(ringup stop two)" = "two has ended before; 1 process of it was left and is ended" ]
+	job_left_nothing
+	ringup stop two | grep -qx 'two has ended before (failed)'
+}
+
 # The daemon has left its rank, so nothing but its variable says whose it is.
 @test "ringup and a supervisor are killed: 'stop' ends the daemon that a rank left" {
 	in_background -n 1 --name gone -- sh -c "setsid $MARK 100 & echo up; exec $MARK 200"
