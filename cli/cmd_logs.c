@@ -80,8 +80,16 @@ static void logs_print_all(const struct stages *s, const struct logs *logs)
 		json_print(stdout, json);
 }
 
+/* Of a job: what is printed, and the text so far where --json prints it at the end. */
+struct job_logs {
+	const struct options *options;
+	const char *file_name;
+	bool is_json;
+	struct str text;
+};
+
 /* Prints what is new in the file; a last line without an end waits for it unless `all`. */
-static void print_new(FILE *file, bool all)
+static void print_new(struct job_logs *logs, FILE *file, bool all)
 {
 	_cleanup_(str_release) struct str text = STR_INIT;
 	char bytes[16384];
@@ -94,7 +102,9 @@ static void print_new(FILE *file, bool all)
 		end--;
 	if (end < text.length)
 		fseeko(file, -(off_t)(text.length - end), SEEK_CUR);
-	if (end)
+	if (logs->is_json)
+		str_add_bytes(&logs->text, text.text, end);
+	else if (end)
 		say_data(text.text, end);
 	fflush(stdout);
 }
@@ -117,15 +127,15 @@ static void seek_tail(FILE *file, int lines)
 }
 
 /* Prints what is in the file, and with --follow what comes until that start of the job ends. */
-static int logs_print_job(const struct job_record *record, struct scheduled *scheduled, FILE *file,
-			  bool follows, struct error *err)
+static int logs_print_job(struct job_logs *logs, const struct job_record *record,
+			  struct scheduled *scheduled, FILE *file, struct error *err)
 {
 	bool ended = false;
 
-	while (follows && (scheduled ? !ended : job_is_alive(record))) {
+	while (logs->options->follow && (scheduled ? !ended : job_is_alive(record))) {
 		if (scheduled && scheduled_step(scheduled, &ended, err) < 0)
 			return -1;
-		print_new(file, false);
+		print_new(logs, file, false);
 		if (ferror(stdout)) /* (main knows what a reader that went away means) */
 			return errno == EPIPE ? 0
 					      : error_errno(err, "cannot write to standard output");
@@ -133,7 +143,7 @@ static int logs_print_job(const struct job_record *record, struct scheduled *sch
 			return -1;
 		usleep(FOLLOW_USEC);
 	}
-	print_new(file, true);
+	print_new(logs, file, true);
 	return 0;
 }
 
@@ -153,7 +163,7 @@ static int logs_open(const struct job_record *record, const char *path, bool wai
 }
 
 /* Goes on with the later starts of the job (run --retries), from their begin. */
-static int logs_follow_next(struct stages *s, struct job_record *record, const char *file_name,
+static int logs_follow_next(struct stages *s, struct job_logs *logs, struct job_record *record,
 			    struct error *err)
 {
 	for (;;) {
@@ -167,38 +177,62 @@ static int logs_follow_next(struct stages *s, struct job_record *record, const c
 			return 0;
 		if (job_record_read(&s->cluster, record->next, s->arena, record, err) < 0)
 			return -1;
-		path = arena_printf(s->arena, "%s/%s", record->folder, file_name);
+		path = arena_printf(s->arena, "%s/%s", record->folder, logs->file_name);
 		if (logs_open(record, path, true, &file, err) < 0)
 			return -1;
-		if (file && logs_print_job(record, NULL, file, true, err) < 0)
+		if (file && logs_print_job(logs, record, NULL, file, err) < 0)
 			return -1;
 	}
 }
 
 /* Prints the file, and with --follow what the job, and its later starts, add to it. */
-static int logs_print_file(struct stages *s, struct job_record *record, struct scheduled *scheduled,
-			   const char *file_name, const struct options *o, struct error *err)
+static int logs_print_file(struct stages *s, struct job_logs *logs, struct job_record *record,
+			   struct scheduled *scheduled, struct error *err)
 {
 	_cleanup_(file_close) FILE *file = NULL;
-	const char *path = arena_printf(s->arena, "%s/%s", record->folder, file_name);
+	const char *path = arena_printf(s->arena, "%s/%s", record->folder, logs->file_name);
 
-	if (logs_open(record, path, o->follow, &file, err) < 0)
+	if (logs_open(record, path, logs->options->follow, &file, err) < 0)
 		return -1;
 	if (!file)
 		return error_errno(err, "%s has printed nothing yet: cannot read %s", record->name,
 				   path);
-	seek_tail(file, o->tail);
-	if (logs_print_job(record, scheduled, file, o->follow, err) < 0)
+	seek_tail(file, logs->options->tail);
+	if (logs_print_job(logs, record, scheduled, file, err) < 0)
 		return -1;
-	return o->follow ? logs_follow_next(s, record, file_name, err) : 0;
+	return logs->options->follow ? logs_follow_next(s, logs, record, err) : 0;
+}
+
+/* The one document of --json: with --follow that of all starts. */
+static int logs_print_json(struct job_logs *logs, const struct job_record *record,
+			   struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = NULL;
+
+	if (logs->text.overflowed)
+		return error_set(err, ERROR_FAILED,
+				 "%s/%s is too large for one JSON document; --tail N takes less",
+				 record->folder, logs->file_name);
+	for (size_t i = 0; i < logs->text.length; i++)
+		if (!logs->text.text[i])
+			logs->text.text[i] = '?';
+	if (logs->text.length)
+		foreign_make_utf8(logs->text.text);
+	json = json_document();
+	cJSON_AddStringToObject(json, "job", record->name);
+	cJSON_AddStringToObject(json, "state", record->state);
+	cJSON_AddStringToObject(json, "file", logs->file_name);
+	cJSON_AddStringToObject(json, "text", logs->text.length ? logs->text.text : "");
+	json_print(stdout, json);
+	return 0;
 }
 
 static int logs_of_job(struct stages *s, const char *name, const struct options *o,
 		       struct error *err)
 {
+	struct job_logs logs = {.options = o, .is_json = s->ctx->json};
 	struct scheduled *scheduled = NULL;
 	struct job_record record;
-	const char *file_name;
 	bool ended;
 	int rc;
 
@@ -209,7 +243,7 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 	if (o->rank && record.ranks && strtol(o->rank, NULL, 10) >= record.ranks)
 		return error_set(err, ERROR_USAGE, "%s has the ranks 0 to %d, and none is %s", name,
 				 record.ranks - 1, o->rank);
-	file_name = o->rank ? arena_printf(s->arena, "rank-%s.log", o->rank) : "all.log";
+	logs.file_name = o->rank ? arena_printf(s->arena, "rank-%s.log", o->rank) : "all.log";
 	/* a job of a scheduler that nobody follows: what it has printed is taken first */
 	if (scheduled_is_open(&record) &&
 	    (scheduled_open(&record, -1, false, s->arena, &scheduled, err) < 0 ||
@@ -217,9 +251,12 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 		scheduled_close(scheduled);
 		return -1;
 	}
-	rc = logs_print_file(s, &record, scheduled_is_open(&record) ? scheduled : NULL, file_name,
-			     o, err);
+	str_init(&logs.text);
+	rc = logs_print_file(s, &logs, &record, scheduled_is_open(&record) ? scheduled : NULL, err);
 	scheduled_close(scheduled);
+	if (rc == 0 && logs.is_json)
+		rc = logs_print_json(&logs, &record, err);
+	str_release(&logs.text);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/foreign.h"
+#include "core/json.h"
 #include "deployer/job/leftovers.h"
 #include "deployer/job/plan.h"
 #include "deployer/scheduler/scheduled.h"
@@ -17,8 +18,30 @@
 #define STOP_SECONDS \
 	16 /* and the grace: longer than a run needs to end everything (deployer/job/run.c) */
 
+/* What is printed of a job: the text, or an element of `jobs` with --json. */
+static void stop_say(cJSON *jobs, const char *name, const char *state, int left, const char *text)
+{
+	cJSON *item;
+
+	if (!jobs) {
+		say("%s %s\n", name, text);
+		return;
+	}
+	item = cJSON_CreateObject();
+	cJSON_AddStringToObject(item, "job", name);
+	cJSON_AddStringToObject(item, "state", state);
+	cJSON_AddNumberToObject(item, "left", left);
+	cJSON_AddItemToArray(jobs, item);
+}
+
+static void stop_say_before(const struct stages *s, cJSON *jobs, const char *name,
+			    const char *state)
+{
+	stop_say(jobs, name, state, 0, arena_printf(s->arena, "has ended before (%s)", state));
+}
+
 /* Ends what a job left on these hosts, and says how many processes that were. */
-static int stop_leftovers(struct stages *s, const struct job_record *record,
+static int stop_leftovers(struct stages *s, cJSON *jobs, const struct job_record *record,
 			  const char *const *hosts, const char *what, struct error *err)
 {
 	int count, rc;
@@ -29,8 +52,10 @@ static int stop_leftovers(struct stages *s, const struct job_record *record,
 	rc = fleet_result(&s->fleet, err);
 	fleet_close(&s->fleet);
 	if (rc == 0)
-		say("%s %s; %d process%s of it %s left and %s ended\n", record->name, what, count,
-		    count == 1 ? "" : "es", count == 1 ? "was" : "were", count == 1 ? "is" : "are");
+		stop_say(jobs, record->name, record->state, count,
+			 arena_printf(s->arena, "%s; %d process%s of it %s left and %s ended", what,
+				      count, count == 1 ? "" : "es", count == 1 ? "was" : "were",
+				      count == 1 ? "is" : "are"));
 	return rc;
 }
 
@@ -38,15 +63,15 @@ static int stop_leftovers(struct stages *s, const struct job_record *record,
  * Ends what a job left whose ringup was killed. Its supervisors end it by themselves, unless they were
  * killed, too.
  */
-static int stop_lost(struct stages *s, struct job_record *record, struct error *err)
+static int stop_lost(struct stages *s, cJSON *jobs, struct job_record *record, struct error *err)
 {
 	char now[24];
 
 	if (!*record->id) {
-		say("%s has ended before (lost)\n", record->name);
+		stop_say_before(s, jobs, record->name, "lost");
 		return 0;
 	}
-	if (stop_leftovers(s, record, record->host_names, "was lost", err) < 0)
+	if (stop_leftovers(s, jobs, record, record->host_names, "was lost", err) < 0)
 		return -1;
 	clock_iso8601(now);
 	record->ended = now;
@@ -56,7 +81,8 @@ static int stop_lost(struct stages *s, struct job_record *record, struct error *
 }
 
 /* A job of a scheduler: whoever follows it sees its end, and otherwise we do. */
-static int stop_scheduled(struct stages *s, struct job_record *record, struct error *err)
+static int stop_scheduled(struct stages *s, cJSON *jobs, struct job_record *record,
+			  struct error *err)
 {
 	const char *name = record->name;
 
@@ -79,13 +105,13 @@ static int stop_scheduled(struct stages *s, struct job_record *record, struct er
 		}
 	}
 	if (strcmp(record->state, "stopped") == 0)
-		say("%s is stopped\n", record->name);
+		stop_say(jobs, record->name, record->state, 0, "is stopped");
 	else
-		say("%s has ended before (%s)\n", record->name, record->state);
+		stop_say_before(s, jobs, record->name, record->state);
 	return 0;
 }
 
-static int stop_job(struct stages *s, const char *name, struct error *err)
+static int stop_job(struct stages *s, cJSON *jobs, const char *name, struct error *err)
 {
 	struct job_record record;
 	uint64_t deadline;
@@ -96,17 +122,17 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 	if (job_record_read_last(&s->cluster, name, s->arena, &record, err) < 0)
 		return -1;
 	if (scheduled_is_open(&record))
-		return stop_scheduled(s, &record, err);
+		return stop_scheduled(s, jobs, &record, err);
 	if (strcmp(record.state, "lost") == 0 && !*record.ended)
-		return stop_lost(s, &record, err);
+		return stop_lost(s, jobs, &record, err);
 	if (*record.ended && *record.unswept) {
-		if (stop_leftovers(s, &record, record.unswept, "has ended before", err) < 0)
+		if (stop_leftovers(s, jobs, &record, record.unswept, "has ended before", err) < 0)
 			return -1;
 		record.unswept = NULL;
 		return job_record_write(&record, err);
 	}
 	if (*record.ended || !job_is_alive(&record)) {
-		say("%s has ended before (%s)\n", name, record.state);
+		stop_say_before(s, jobs, name, record.state);
 		return 0;
 	}
 	if (record.pid <= 1 || kill(record.pid, SIGINT) < 0)
@@ -126,21 +152,25 @@ static int stop_job(struct stages *s, const char *name, struct error *err)
 		if (job_record_read_last(&s->cluster, record.name, s->arena, &record, err) < 0)
 			return -1;
 	}
-	say("%s is stopped\n", name);
+	stop_say(jobs, name, record.state, 0, "is stopped");
 	return 0;
 }
 
 static int stop_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
+	_cleanup_(json_free) cJSON *json = ctx->json ? json_document() : NULL;
+	cJSON *jobs = json ? cJSON_AddArrayToObject(json, "jobs") : NULL;
 	struct stages s;
 
 	(void)values;
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0)
 		return -1;
 	for (; *arguments; arguments++)
-		if (stop_job(&s, *arguments, err) < 0)
+		if (stop_job(&s, jobs, *arguments, err) < 0)
 			return -1;
+	if (json)
+		json_print(stdout, json);
 	return 0;
 }
 

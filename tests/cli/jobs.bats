@@ -297,6 +297,26 @@ lose_supervisor() {
 	ringup stop two | grep -qx 'two has ended before (failed)'
 }
 
+@test "--json wait, logs and stop: one document each" {
+	ringup run -d --name fails -n 1 -- sh -c 'printf "a\0b\377\n"; exit 3' 3>&- 4>&-
+	status=0
+	ringup --json wait fails >out 2>err || status=$?
+	[ "$status" = 3 ]
+	jq -es 'length == 1 and (.[0] | .schema == 1 and .job == "fails" and .state == "failed" and .status == 3
+		and (.reason | startswith("rank 0 on node01 ended with status 3")))' out
+	ringup --json logs fails | jq -es 'length == 1 and (.[0] | .schema == 1 and .job == "fails" and .file == "all.log"
+		and .text == "[0 node01] a?b?\n")'
+	ringup --json logs -f --rank 0 fails | jq -es 'length == 1 and .[0].text == "a?b?\n" and .[0].state == "failed"'
+	ringup run -d --name long -n 1 -- sh -c "echo up; exec $MARK 100" 3>&- 4>&-
+	until ringup logs long 2>/dev/null | grep -qF up; do sleep 0.05; done
+	ringup --json logs -f long >followed 3>&- 4>&- &
+	ringup --json stop long fails | jq -es 'length == 1 and (.[0] | .schema == 1 and
+		[.jobs[] | [.job, .state]] == [["long", "stopped"], ["fails", "failed"]])'
+	wait $!
+	jq -es 'length == 1 and .[0].text == "[0 node01] up\n" and .[0].state == "stopped"' followed
+	job_left_nothing
+}
+
 # The daemon has left its rank, so nothing but its variable says whose it is.
 @test "ringup and a supervisor are killed: 'stop' ends the daemon that a rank left" {
 	in_background -n 1 --name gone -- sh -c "setsid $MARK 100 & echo up; exec $MARK 200"
