@@ -48,14 +48,15 @@ static const struct opt options[] = {
 };
 
 /* What the job of the cluster file says where no option does. */
-static const char *const *export_take_job(struct stages *s, const struct options *o,
-					  const char *const *arguments, struct export_wish *wish,
-					  const char **launcher, const char **roles)
+static int export_take_job(struct stages *s, const struct options *o, const char *const *arguments,
+			   struct export_wish *wish, const char **launcher, const char **roles,
+			   struct error *err)
 {
 	const struct cluster_job *job = cluster_job(&s->cluster, arguments[0]);
 
+	wish->job.command = arguments;
 	if (!job)
-		return arguments;
+		return 0;
 	wish->job.name = job->name;
 	wish->job.env = job->env;
 	wish->job.workdir = job->workdir;
@@ -78,7 +79,7 @@ static const char *const *export_take_job(struct stages *s, const struct options
 		wish->job.per_host = 0;
 	if (o->ranks || o->per_host || o->nodes)
 		wish->job.ranks = 0;
-	return stage_job_command(s, job, arguments + 1);
+	return stage_job_command(s, job, arguments + 1, &wish->job.command, err);
 }
 
 static int export_unknown_job(const struct stages *s, const char *name, struct error *err)
@@ -132,7 +133,8 @@ static int export_job(struct stages *s, const struct options *o, const char *con
 		if (!arguments[1] && !strchr(*arguments, '/') &&
 		    !cluster_job(&s->cluster, *arguments))
 			return export_unknown_job(s, *arguments, err);
-		wish->job.command = export_take_job(s, o, arguments, wish, &launcher, &roles);
+		if (export_take_job(s, o, arguments, wish, &launcher, &roles, err) < 0)
+			return -1;
 	}
 	words_add_all(&env, wish->job.env ? wish->job.env : WORDS(NULL));
 	words_add_all(&env, words_list(&o->env));

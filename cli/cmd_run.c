@@ -119,14 +119,14 @@ struct job {
  * The first argument may be a job of cluster.yaml: its keys stand for the options that the command
  * line does not give, and the other arguments follow its command.
  */
-static const char *const *take_job(const struct stages *s, struct options *o,
-				   const char *const *arguments)
+static int take_job(const struct stages *s, struct options *o, const char *const **arguments,
+		    struct error *err)
 {
-	const struct cluster_job *job = cluster_job(&s->cluster, arguments[0]);
+	const struct cluster_job *job = cluster_job(&s->cluster, (*arguments)[0]);
 	struct words env = WORDS_INIT(s->arena);
 
 	if (!job)
-		return arguments;
+		return 0;
 	words_add_all(&env, job->env);
 	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
 	o->env = env;
@@ -146,7 +146,7 @@ static const char *const *take_job(const struct stages *s, struct options *o,
 	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
 	o->grace_s = o->grace_s ? o->grace_s : job->grace_s;
 	o->retries = o->retries ? o->retries : job->retries;
-	return stage_job_command(s, job, arguments + 1);
+	return stage_job_command(s, job, *arguments + 1, arguments, err);
 }
 
 static int check_env(const struct words *env, struct error *err)
@@ -617,7 +617,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (run_check_on(o, err) < 0)
 		return -1;
 	run_hint(&s, o, arguments);
-	arguments = take_job(&s, o, arguments);
+	if (take_job(&s, o, &arguments, err) < 0)
+		return -1;
 	signals_pass();
 	if (o->on)
 		return run_on_scheduler(&job, arguments, err);

@@ -253,8 +253,15 @@ static const char *const *stage_own_words(const struct stages *s, const char *li
 	return launcher_has_words(words_list(&words)) ? words.list : NULL;
 }
 
-const char *const *stage_job_command(const struct stages *s, const struct cluster_job *job,
-				     const char *const *more)
+/* Where a text of several lines uses the words that follow the job's name; in one line they follow the text. */
+static bool stage_uses_words(const char *text)
+{
+	return strstr(text, "$@") || strstr(text, "${@") || strstr(text, "$*") ||
+	       strstr(text, "$1") || strstr(text, "${1");
+}
+
+int stage_job_command(const struct stages *s, const struct cluster_job *job,
+		      const char *const *more, const char *const **command, struct error *err)
 {
 	_cleanup_(str_release) struct str line = STR_INIT;
 	struct words words = WORDS_INIT(s->arena);
@@ -263,12 +270,24 @@ const char *const *stage_job_command(const struct stages *s, const struct cluste
 	if (own) {
 		words_add_all(&words, own);
 		words_add_all(&words, more);
-		return words.list;
+		*command = words.list;
+		return 0;
 	}
-	str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
-	quote_words(&line, more);
-	words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
-	return words.list;
+	if (*more && strchr(job->command[0], '\n')) {
+		if (!stage_uses_words(job->command[0]))
+			return error_set(
+				err, ERROR_USAGE,
+				"the command of the job '%s' has several lines and uses no word that follows the name: write \"$@\" where '%s' is to stand",
+				job->name, more[0]);
+		words_add_all(&words, WORDS("/bin/sh", "-c", job->command[0], job->name));
+		words_add_all(&words, more);
+	} else {
+		str_addf(&line, "%s%s", job->command[0], *more ? " " : "");
+		quote_words(&line, more);
+		words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
+	}
+	*command = words.list;
+	return 0;
 }
 
 int stage_built_plan(struct stages *s, const struct plan **plan, struct error *err)

@@ -33,10 +33,11 @@ int stage_local(struct stages *stages, int slots, struct error *err);
 
 /*
  * The command of a job of cluster.yaml, with more words behind it: a text goes to a shell, unless it is a
- * launcher's own words that a shell would not change.
+ * launcher's own words that a shell would not change. A text of several lines has them as "$@". ERROR_USAGE where it
+ * does not use them.
  */
-const char *const *stage_job_command(const struct stages *stages, const struct cluster_job *job,
-				     const char *const *more);
+int stage_job_command(const struct stages *stages, const struct cluster_job *job,
+		      const char *const *more, const char *const **command, struct error *err);
 
 /* Fails when a job of cluster.yaml names a launcher or a host that there is not. */
 int stage_check_jobs(const struct stages *stages, struct error *err);

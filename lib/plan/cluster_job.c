@@ -23,6 +23,18 @@ const struct cluster_job *cluster_job(const struct cluster *cluster, const char 
 	return NULL;
 }
 
+/* A block scalar ("command: |") ends with a line end, and words that follow it would be a command of their own. */
+static void job_trim(struct cluster_job *job, struct arena *arena)
+{
+	size_t length = strlen(job->command[0]);
+	struct words words = WORDS_INIT(arena);
+
+	while (length && strchr(" \t\n", job->command[0][length - 1]))
+		length--;
+	words_add(&words, arena_strndup(arena, job->command[0], length));
+	job->command = words.list;
+}
+
 /* A text is a shell's command line, as in a Dockerfile's CMD; a list is the words themselves. */
 static int job_check_command(const struct yaml_place *at, struct error *err)
 {
@@ -33,10 +45,12 @@ static int job_check_command(const struct yaml_place *at, struct error *err)
 			at->map, err,
 			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
 			job->name, JOB_NAME_BYTES_MAX);
+	job->in_shell = at->node && at->node->kind == YAML_TEXT;
+	if (job->in_shell && job->command[0])
+		job_trim(job, at->arena);
 	if (!at->node || !job->command[0] || !*job->command[0])
 		return yaml_error(at->node ? at->node : at->map, err, "the job '%s' needs a '%s'",
 				  job->name, at->row->key);
-	job->in_shell = at->node->kind == YAML_TEXT;
 	return 0;
 }
 

@@ -89,6 +89,30 @@ kernel_says() {
 	says 2 "--local does not go with --host"
 }
 
+@test "a job of several lines: no line is empty, and the words behind its name are its own" {
+	cat >cluster.yaml <<-'END'
+		hosts: [gpu01]
+		jobs:
+		  one:
+		    command: |
+		      echo "one:"
+		  multi:
+		    command: |
+		      x=first
+		      echo "$x" "$@"
+		  deaf:
+		    command: |
+		      echo a
+		      echo b
+	END
+	[ "$(ringup run --local -n 1 one foo 'b  c' 2>err)" = "[0 localhost] one: foo b  c" ]
+	[ "$(ringup run --local -n 1 multi foo 'b  c' 2>err)" = "[0 localhost] first foo b  c" ]
+	[ "$(ringup run --local -n 1 multi 2>err)" = "[0 localhost] first" ]
+	apart ringup run --local -n 1 deaf foo
+	says 2 "the command of the job 'deaf' has several lines and uses no word that follows the name: write \"\$@\" where 'foo'"
+	[ "$(ringup run --local -n 1 deaf 2>err | tail -n 1)" = "[0 localhost] b" ]
+}
+
 # lists_gpus: a stand-in for nvidia-smi that prints what stdin says for -L.
 lists_gpus() {
 	mkdir -p bin

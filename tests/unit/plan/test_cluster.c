@@ -221,6 +221,7 @@ static const struct {
 	{"hosts: [a]\njobs: {t: {n: 1}}\n", "2:11", "the job 't' needs a 'command'"},
 	{"hosts: [a]\njobs: {t: {command: []}}\n", "2:21", "the job 't' needs a 'command'"},
 	{"hosts: [a]\njobs: {t: {command: [\"\"]}}\n", "2:21", "the job 't' needs a 'command'"},
+	{"hosts: [a]\njobs: {t: {command: \" \\n\"}}\n", "2:21", "the job 't' needs a 'command'"},
 	{"hosts: [a]\njobs: {../t: {command: a}}\n", "2:14", "cannot be a job's name"},
 	{"hosts: [a]\njobs: {t: {command: a, comand: b}}\n", "2:24",
 	 "unknown key 'comand' in the job 't'; did you mean 'command'?"},
