@@ -422,8 +422,7 @@ static int job_open(struct job *job, const char *const *command, const char *sta
 					  .grace_s = job->options->grace_s,
 					  .is_local = job->options->local};
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
-			      &job->record, &job->lock, err) < 0 ||
-	    job_record_write(&job->record, err) < 0)
+			      &job->record, &job->lock, err) < 0)
 		return -1;
 	job_conclude_before(job, job->record.name);
 	job->wish.name = job->record.name;

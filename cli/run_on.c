@@ -108,8 +108,7 @@ static int run_on_submit(struct run_on *on, const struct exporter *exporter, int
 	if (job_record_create(&s->cluster, on->wish.job.name, s->arena, record, lock, err) < 0)
 		return -1;
 	on->wish.job.name = record->name;
-	if (job_record_write(record, err) == 0 &&
-	    (!on->prepare || on->prepare(on, record->folder, err) == 0) &&
+	if ((!on->prepare || on->prepare(on, record->folder, err) == 0) &&
 	    exporter->submit(&on->wish, record->folder, &record->id, err) == 0) {
 		record->state = "waiting";
 		return job_record_write(record, err);

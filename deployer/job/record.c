@@ -243,10 +243,14 @@ int job_record_create(const struct cluster *cluster, const char *wanted, struct 
 		      struct job_record *record, int *lock, struct error *err)
 {
 	const char *folder = jobs_folder(cluster, arena);
+	_cleanup_(fd_close) int one_at_a_time = -1;
 
 	if ((*wanted && check_name(cluster, wanted, err) < 0) ||
 	    private_folder(cluster_state_path(cluster, "", arena), err) < 0 ||
-	    private_folder(folder, err) < 0 || record_take_name(cluster, wanted, arena, err) < 0)
+	    private_folder(folder, err) < 0)
+		return -1;
+	one_at_a_time = folder_lock(folder);
+	if (record_take_name(cluster, wanted, arena, err) < 0)
 		return -1;
 	for (int i = 1; i < NAMES_MAX; i++) {
 		record->name = !*wanted ? arena_printf(arena, "job-%d", i)
@@ -257,7 +261,10 @@ int job_record_create(const struct cluster *cluster, const char *wanted, struct 
 			if (*wanted && i > 1)
 				record_give_name(folder, wanted, record->name, arena);
 			record_reserve(record, arena);
-			return file_lock(arena_printf(arena, "%s/lock", record->folder), lock, err);
+			return file_lock(arena_printf(arena, "%s/lock", record->folder), lock,
+					 err) < 0
+				       ? -1
+				       : job_record_write(record, err);
 		}
 		if (errno != EEXIST)
 			return error_errno(err, "cannot make the folder %s", record->folder);

@@ -40,6 +40,28 @@ setup() {
 	says 2 "there is no cluster.yaml"
 }
 
+@test "of several that want one name at the same time, one gets it" {
+	for round in 1 2 3; do
+		for i in 1 2 3 4 5 6; do
+			(until [ -e "go-$round" ]; do :; done
+				status=0
+				ringup run --local -n 1 --name "race$round" -- sh -c "until [ -e end-$round ]; do sleep 0.1; done" 2>"err-$i" ||
+					status=$?
+				echo $status >"status-$i") 3>&- &
+		done
+		touch "go-$round"
+		for _ in $(seq 200); do
+			[ "$(cat status-? 2>/dev/null | wc -l)" != 5 ] || break
+			sleep 0.05
+		done
+		touch "end-$round"
+		wait
+		[ "$(sort status-? | xargs)" = "0 2 2 2 2 2" ]
+		[ "$(grep -l "a job 'race$round' runs" err-? | wc -l)" = 5 ]
+		rm status-? err-?
+	done
+}
+
 @test "kill -9 of ringup ends the ranks" {
 	ln -s "$(command -v sleep)" mark-run-killed
 	ringup run --local -n 2 -- ./mark-run-killed 300 3>&- 2>/dev/null &
