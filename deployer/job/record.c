@@ -16,7 +16,6 @@
 
 #define NAMES_MAX 10000
 #define RESERVE_BYTES 16384 /* more than a record has, but for hundreds of hosts */
-#define NUMBER_BYTES 5	    /* "-9999" behind a name that is taken */
 
 static const char *jobs_folder(const struct cluster *cluster, struct arena *arena)
 {
@@ -25,11 +24,11 @@ static const char *jobs_folder(const struct cluster *cluster, struct arena *aren
 
 static int check_name(const struct cluster *cluster, const char *name, struct error *err)
 {
-	if (!job_name_is_right(name) || strlen(name) > JOB_NAME_BYTES_MAX - NUMBER_BYTES)
+	if (!job_name_is_right(name) || strlen(name) > JOB_NAME_GIVEN_MAX)
 		return error_set(
 			err, ERROR_USAGE,
 			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
-			name, JOB_NAME_BYTES_MAX - NUMBER_BYTES);
+			name, JOB_NAME_GIVEN_MAX);
 	if (cluster_host(cluster, name))
 		return error_set(err, ERROR_USAGE,
 				 "a job cannot be called '%s': a host has that name", name);

@@ -586,7 +586,8 @@ const struct yaml_row cluster_rows[] = {
 	 .item = "job",
 	 .item_bytes = sizeof(struct cluster_job),
 	 .count_offset = AT(job_count),
-	 .name_offset = offsetof(struct cluster_job, name)},
+	 .name_offset = offsetof(struct cluster_job, name),
+	 .check = cluster_check_jobs},
 	YAML_ROWS_END,
 };
 #undef MAP_ROW

@@ -14,7 +14,9 @@
 
 #define CLUSTER_HOSTS_MAX 4096
 #define JOB_NAME_BYTES_MAX 60
-#define JOB_GRACE_MAX_S 3600 /* ringup-job --grace takes no more */
+#define JOB_NAME_GIVEN_MAX \
+	(JOB_NAME_BYTES_MAX - 5) /* by a person: "-9999" follows where the name is taken */
+#define JOB_GRACE_MAX_S 3600	 /* ringup-job --grace takes no more */
 
 struct host {
 	const char *name;    /* as in the file; tables and errors print it */

@@ -2,6 +2,7 @@
 #include "plan/cluster.h"
 
 #include "core/words.h"
+#include "plan/cluster_rows.h"
 
 #include <limits.h>
 #include <string.h>
@@ -40,17 +41,29 @@ static int job_check_command(const struct yaml_place *at, struct error *err)
 {
 	struct cluster_job *job = at->values;
 
-	if (!job_name_is_right(job->name))
+	if (!job_name_is_right(job->name) || strlen(job->name) > JOB_NAME_GIVEN_MAX)
 		return yaml_error(
 			at->map, err,
 			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
-			job->name, JOB_NAME_BYTES_MAX);
+			job->name, JOB_NAME_GIVEN_MAX);
 	job->in_shell = at->node && at->node->kind == YAML_TEXT;
 	if (job->in_shell && job->command[0])
 		job_trim(job, at->arena);
 	if (!at->node || !job->command[0] || !*job->command[0])
 		return yaml_error(at->node ? at->node : at->map, err, "the job '%s' needs a '%s'",
 				  job->name, at->row->key);
+	return 0;
+}
+
+int cluster_check_jobs(const struct yaml_place *at, struct error *err)
+{
+	const struct cluster *c = at->values;
+
+	for (size_t i = 0; i < c->job_count; i++)
+		if (cluster_host(c, c->jobs[i].name))
+			return yaml_error(yaml_get(at->node, c->jobs[i].name), err,
+					  "a job cannot be called '%s': a host has that name",
+					  c->jobs[i].name);
 	return 0;
 }
 

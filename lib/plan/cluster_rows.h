@@ -9,9 +9,10 @@
 extern const struct yaml_row cluster_host_rows[];
 extern const struct yaml_row cluster_ssh_rows[];
 
-/* Checks of rows: a wish for GPUs (gpu_wish.h), the list of hosts, and the groups. */
+/* Checks of rows: a wish for GPUs (gpu_wish.h), the list of hosts, the groups, and the names of jobs. */
 int cluster_check_gpus(const struct yaml_place *at, struct error *err);
 int cluster_read_hosts(const struct yaml_place *at, struct error *err);
 int cluster_check_groups(const struct yaml_place *at, struct error *err);
+int cluster_check_jobs(const struct yaml_place *at, struct error *err);
 
 #endif
