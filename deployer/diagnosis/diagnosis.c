@@ -556,10 +556,23 @@ static const struct diagnosis_found *diagnosis_next_found(const struct diagnosin
 	return next;
 }
 
-/* Whether something better is known than this one. */
-static bool diagnosis_is_beaten(const struct diagnosing *job, const struct diagnosis_found *found)
+/* Whether a line of the same rank says a cause: then its status says nothing more. */
+static bool diagnosis_has_line(const struct diagnosing *job, const struct diagnosis_found *found)
 {
-	return found->by_status && diagnosis_next_found(job, KIND_ABORT, 0);
+	const struct diagnosis_found *other = NULL;
+
+	while ((other = diagnosis_next_found(job, KIND_CAUSE, other ? other->order : 0)))
+		if (!other->by_status && other->result.rank == found->result.rank)
+			return true;
+	return false;
+}
+
+/* Whether something better is known than this one. */
+static bool diagnosis_is_beaten(const struct diagnosing *job, const struct diagnosis_found *found,
+				enum diagnosis_kind kind)
+{
+	return found->by_status && (diagnosis_next_found(job, KIND_ABORT, 0) ||
+				    (kind == KIND_CAUSE && diagnosis_has_line(job, found)));
 }
 
 size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[static DIAGNOSIS_BEST])
@@ -573,7 +586,7 @@ size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[stati
 			break;
 		while (count < DIAGNOSIS_BEST &&
 		       (found = diagnosis_next_found(job, kind, found ? found->order : 0)))
-			if (!diagnosis_is_beaten(job, found))
+			if (!diagnosis_is_beaten(job, found, kind))
 				best[count++] = found->result;
 	}
 	return count;

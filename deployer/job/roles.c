@@ -41,6 +41,13 @@ static int roles_check(const char *text, const struct job_roles *roles, struct e
 {
 	bool works = false;
 
+	for (size_t i = 0; i < roles->count; i++)
+		for (size_t k = 0; roles->list[i].kind->also && k < roles->count; k++)
+			if (strcmp(roles->list[k].kind->name, roles->list[i].kind->also) == 0)
+				return error_set(
+					err, ERROR_USAGE,
+					"--roles %s: '%s' and '%s' mean the same role, and a job has one of them",
+					text, roles->list[i].kind->name, roles->list[i].kind->also);
 	for (size_t i = 0; i < roles->count; i++) {
 		const struct job_role_kind *kind = roles->list[i].kind;
 

@@ -11,9 +11,9 @@
 #define GRACE_S 5
 
 /* Roles of tf.estimator's RunConfig (TaskType). All but the evaluator stand in "cluster". */
-static const struct job_role_kind tf_roles[] = {{"chief", 1, false},	{"master", 1, false},
-						{"worker", 0, false},	{"ps", 0, true},
-						{"evaluator", 0, true}, {0}};
+static const struct job_role_kind tf_roles[] = {
+	{"chief", 1, false, "master"}, {"master", 1, false, NULL},   {"worker", 0, false, NULL},
+	{"ps", 0, true, NULL},	       {"evaluator", 0, true, NULL}, {0}};
 
 enum { ROLE_CHIEF, ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR };
 

@@ -218,6 +218,13 @@ lists_gpus() {
 	says 124 "rank 0: poll from recv_all"
 }
 
+@test "a working folder that is not there: one cause, whatever its name" {
+	apart ringup run --local -n 1 --workdir '/nosuch dir' -- true
+	says 127 "cannot enter the folder /nosuch dir: No such file" \
+		"likely cause (rank 0 on localhost): the folder that the command is to run in is not there or may not be entered."
+	! grep -E '^also|folder /nosuch is' ../err
+}
+
 @test "a Python that crashes says where" {
 	apart ringup run --local -n 1 -- python3 -c 'import ctypes; ctypes.string_at(0)'
 	says 139 "a rank crashed" "string_at"

@@ -166,7 +166,7 @@ up_with_job() {
 	job --workdir /no/such/folder -- true
 	[ "$status" = 127 ]
 	grep -q 'cannot enter the folder /no/such/folder' err
-	grep -q 'likely cause .*the working folder /no/such/folder is not there' err
+	grep -q 'likely cause .*the folder that the command is to run in is not there or may not be entered' err
 	job --ppn 1000000000 -- true
 	[ "$status" = 2 ]
 	grep -q 'a job takes at most' err

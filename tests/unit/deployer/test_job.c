@@ -549,6 +549,7 @@ static void test_no_roles(void **state)
 		{"chief=2", "at most 1 rank with the role 'chief'"},
 		{"chief=1,worker=1,chief=1", "at most 1 rank with the role 'chief'"},
 		{"ps=1,evaluator=1", "would never end"},
+		{"master=1,worker=1,chief=1", "'chief' and 'master' mean the same role"},
 	};
 	struct scratch *s = *state;
 	const struct launcher *tf, *env;
