@@ -493,8 +493,8 @@ static bool diagnosis_has_anchor(const struct diagnoses *table, size_t hash, con
 	return false;
 }
 
-void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const char *lines,
-		     size_t length)
+static void diagnosis_feed(struct diagnosing *job, const char *host, int rank, const char *lines,
+			   size_t length)
 {
 	const struct diagnoses *table = job->table;
 	const char *end = lines + length;
@@ -520,6 +520,37 @@ void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const c
 	diagnosis_take_line(job, &line, host, rank);
 }
 
+void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const char *lines,
+		     size_t length)
+{
+	_cleanup_(str_release) struct str text = STR_INIT, plain = STR_INIT;
+
+	if (!memchr(lines, '\033', length)) {
+		diagnosis_feed(job, host, rank, lines, length);
+		return;
+	}
+	/* colours may stand between the words of a message */
+	str_add_bytes(&text, lines, length);
+	for (size_t i = 0; i < text.length; i++)
+		if (!text.text[i])
+			text.text[i] = '?';
+	foreign_add_plain(&plain, text.text);
+	diagnosis_feed(job, host, rank, plain.text ? plain.text : "", plain.length);
+}
+
+void diagnosing_end(struct diagnosing *job, int rank, const char *last_lines)
+{
+	struct diagnosing *last = diagnosing_new(job->table, job->arena);
+
+	diagnosing_feed(last, NULL, rank, last_lines, strlen(last_lines));
+	for (size_t i = 0; i < job->table->row_count; i++) {
+		struct diagnosis_found *found = &job->found[i];
+
+		if (found->order && !found->by_status && found->result.rank == rank)
+			found->result.is_old = !last->found[i].order;
+	}
+}
+
 void diagnosing_status(struct diagnosing *job, const char *host, int rank, int status)
 {
 	for (size_t i = 0; i < job->table->row_count; i++) {
@@ -540,17 +571,25 @@ void diagnosing_status(struct diagnosing *job, const char *host, int rank, int s
 
 /* ---- the answer ---- */
 
-/* The next one of the kind after `order`, or NULL. */
+/* Whether `a` stands before `b`: what is old comes last. */
+static bool diagnosis_is_before(const struct diagnosis_found *a, const struct diagnosis_found *b)
+{
+	return a->result.is_old == b->result.is_old ? a->order < b->order : b->result.is_old;
+}
+
+/* The first one of the kind, or the next one after `last`; NULL: no more. */
 static const struct diagnosis_found *diagnosis_next_found(const struct diagnosing *job,
-							  enum diagnosis_kind kind, size_t order)
+							  enum diagnosis_kind kind,
+							  const struct diagnosis_found *last)
 {
 	const struct diagnosis_found *next = NULL;
 
 	for (size_t i = 0; i < job->table->row_count; i++) {
 		const struct diagnosis_found *found = &job->found[i];
 
-		if (job->table->rows[i].kind == kind && found->order > order &&
-		    (!next || found->order < next->order))
+		if (job->table->rows[i].kind == kind && found->order &&
+		    (!last || diagnosis_is_before(last, found)) &&
+		    (!next || diagnosis_is_before(found, next)))
 			next = found;
 	}
 	return next;
@@ -561,7 +600,7 @@ static bool diagnosis_has_line(const struct diagnosing *job, const struct diagno
 {
 	const struct diagnosis_found *other = NULL;
 
-	while ((other = diagnosis_next_found(job, KIND_CAUSE, other ? other->order : 0)))
+	while ((other = diagnosis_next_found(job, KIND_CAUSE, other)))
 		if (!other->by_status && other->result.rank == found->result.rank)
 			return true;
 	return false;
@@ -571,7 +610,7 @@ static bool diagnosis_has_line(const struct diagnosing *job, const struct diagno
 static bool diagnosis_is_beaten(const struct diagnosing *job, const struct diagnosis_found *found,
 				enum diagnosis_kind kind)
 {
-	return found->by_status && (diagnosis_next_found(job, KIND_ABORT, 0) ||
+	return found->by_status && (diagnosis_next_found(job, KIND_ABORT, NULL) ||
 				    (kind == KIND_CAUSE && diagnosis_has_line(job, found)));
 }
 
@@ -584,8 +623,7 @@ size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[stati
 
 		if (kind >= KIND_ECHO && count)
 			break;
-		while (count < DIAGNOSIS_BEST &&
-		       (found = diagnosis_next_found(job, kind, found ? found->order : 0)))
+		while (count < DIAGNOSIS_BEST && (found = diagnosis_next_found(job, kind, found)))
 			if (!diagnosis_is_beaten(job, found, kind))
 				best[count++] = found->result;
 	}
@@ -596,7 +634,7 @@ bool diagnosing_abort(const struct diagnosing *job, struct diagnosis *said)
 {
 	const struct diagnosis_found *found = NULL;
 
-	while ((found = diagnosis_next_found(job, KIND_ABORT, found ? found->order : 0)))
+	while ((found = diagnosis_next_found(job, KIND_ABORT, found)))
 		if (found->result.rank >= 0) {
 			*said = found->result;
 			return true;
@@ -610,7 +648,7 @@ bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct 
 
 	diagnosing_feed(job, NULL, DIAGNOSIS_NO_RANK, lines, strlen(lines));
 	for (enum diagnosis_kind kind = 0; kind < KIND_ECHO; kind++)
-		if (diagnosis_next_found(job, kind, 0))
+		if (diagnosis_next_found(job, kind, NULL))
 			return false;
-	return diagnosis_next_found(job, KIND_ECHO, 0);
+	return diagnosis_next_found(job, KIND_ECHO, NULL);
 }

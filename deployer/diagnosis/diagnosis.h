@@ -35,6 +35,8 @@
 #include "core/arena.h"
 #include "core/error.h"
 
+#include <stdbool.h>
+
 #define DIAGNOSIS_BEST 3     /* so many at most are worth a person's time */
 #define DIAGNOSIS_NO_RANK -1 /* the line is a host's, of its kernel's log */
 
@@ -49,6 +51,7 @@ struct diagnosis {
 	const char *host;		       /* where it came from; "" when nobody said */
 	int rank;			       /* or DIAGNOSIS_NO_RANK */
 	const char *line;		       /* what fitted first, cleaned: see core/foreign.h */
+	bool is_old; /* the rank went on, and does not say it in its last lines (diagnosing_end) */
 };
 
 /* Reads recipes/job-failures.csv. ERROR_USAGE with its line when a row is wrong. */
@@ -64,7 +67,7 @@ struct diagnosing *diagnosing_new(const struct diagnoses *table, struct arena *a
 /*
  * Looks at one or more whole lines: of the rank's output as it comes, or of the host's kernel log
  * (DIAGNOSIS_NO_RANK) since the job began. The last line end may be missing; '\r' ends a line, too,
- * as progress bars have it. Many lines in one call cost less than one at a time. `host` may be NULL.
+ * as progress bars have it. Colours between the words of a message do not hide it. Many lines in one call cost less than one at a time. `host` may be NULL.
  */
 void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const char *lines,
 		     size_t length);
@@ -76,8 +79,14 @@ void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const c
 void diagnosing_status(struct diagnosing *job, const char *host, int rank, int status);
 
 /*
+ * The rank has ended, and these are the last lines of its output. What it said long before and went on is old: it may have
+ * been harmless.
+ */
+void diagnosing_end(struct diagnosing *job, int rank, const char *last_lines);
+
+/*
  * What most likely was the reason, first the causes, then aborts, then the signs; within a kind in the
- * order in which they came. Echoes count only where there is nothing better, and warnings only where there
+ * order in which they came, and what is old last. Echoes count only where there is nothing better, and warnings only where there
  * is nothing else. Returns how many there are: 0 when nothing is known.
  */
 size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[static DIAGNOSIS_BEST]);

@@ -2,6 +2,7 @@
 #include "deployer/job/verdict.h"
 
 #include "core/clock.h"
+#include "core/foreign.h"
 #include "core/log.h"
 #include "deployer/diagnosis/kernel_log.h"
 #include "deployer/job/console/output.h"
@@ -12,6 +13,8 @@
 /* The rank that broke a connection may end so long after who noticed it. mpirun kills after 1 s. */
 #define ECHO_USEC 800000
 #define TAIL_LINES 8
+#define LAST_LINES 60 /* what a rank said before them and went on was not its end */
+#define EXCEPTION_BYTES 300
 #define MPICH_KILLS "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES" /* mpiexec.hydra */
 #define KERNEL_LOG_MORE_S 2 /* the hosts' clocks and the log's own seconds */
 
@@ -134,11 +137,50 @@ static void verdict_add_tail(struct job_verdict *verdict)
 					      result->reason, tail);
 }
 
+/*
+ * The exception at the end of the text that nothing caught: the first line behind a traceback's frames, which are indented.
+ * "" when the text ends otherwise.
+ */
+static const char *verdict_exception(char *text)
+{
+	static const char traceback[] = "Traceback (most recent call last):";
+	char *line = NULL;
+
+	for (char *next = text; (next = strstr(next, traceback)); next += strlen(traceback))
+		line = next;
+	line = line ? strchr(line, '\n') : NULL;
+	while (line && line[1] == ' ')
+		line = strchr(line + 1, '\n');
+	if (!line || !line[1])
+		return "";
+	line[1 + strcspn(line + 1, "\n")] = '\0';
+	return foreign_clean_line(line + 1);
+}
+
+/* Where all that is known of the rank that failed is old, what it ended with comes first. */
+static bool verdict_add_exception(struct job_verdict *verdict, char *last_lines)
+{
+	struct job_result *result = verdict->result;
+	const char *exception = verdict_exception(last_lines);
+
+	if (!*exception)
+		return false;
+	result->reason = arena_printf(
+		verdict->arena,
+		"%s\nlikely cause (rank %d on %s): an exception that nothing caught: %.*s.\n  its traceback is in rank-%d.log",
+		result->reason, result->rank, result->host, EXCEPTION_BYTES, exception,
+		result->rank);
+	return true;
+}
+
 static void verdict_add_diagnosis(struct job_verdict *verdict, struct fleet *fleet)
 {
 	struct diagnosis best[DIAGNOSIS_BEST];
 	struct job_result *result = verdict->result;
-	bool knows_first;
+	char *last = result->rank < 0 ? NULL
+				      : job_output_last(verdict->folder, result->rank, LAST_LINES,
+							verdict->arena);
+	bool knows_first, has_exception;
 	size_t count;
 
 	kernel_log_read(fleet,
@@ -146,7 +188,10 @@ static void verdict_add_diagnosis(struct job_verdict *verdict, struct fleet *fle
 			verdict->folder, verdict->diagnosing);
 	/* that another rank ended is no news where the named one failed by itself */
 	knows_first = result->rank >= 0 && !verdict_is_echo(verdict, result->rank);
+	if (last)
+		diagnosing_end(verdict->diagnosing, result->rank, last);
 	count = diagnosing_best(verdict->diagnosing, best);
+	has_exception = count && best[0].is_old && verdict_add_exception(verdict, last);
 	for (size_t i = 0; i < count; i++) {
 		const char *who = best[i].rank < 0 ? best[i].host
 						   : arena_printf(verdict->arena, "rank %d on %s",
@@ -157,7 +202,10 @@ static void verdict_add_diagnosis(struct job_verdict *verdict, struct fleet *fle
 			continue;
 		result->reason =
 			arena_printf(verdict->arena, "%s\n%s (%s): %s.\n  %s", result->reason,
-				     i ? "also" : "likely cause", who, best[i].cause, best[i].fix);
+				     best[i].is_old && (i || has_exception) ? "earlier"
+				     : i				    ? "also"
+									    : "likely cause",
+				     who, best[i].cause, best[i].fix);
 	}
 }
 

@@ -218,6 +218,30 @@ lists_gpus() {
 	says 124 "rank 0: poll from recv_all"
 }
 
+@test "the end of a rank counts more than a known line long before it" {
+	cat >old.py <<-'END'
+		import sys
+		print("OSError: [Errno 98] Address already in use; the next port is taken", flush=True)
+		for i in range(100):
+		    print("step", i)
+		if sys.argv[1:]:
+		    sys.exit(3)
+		raise ValueError("loss is nan")
+	END
+	apart ringup run --local -n 1 -- python3 old.py
+	says 1 "likely cause (rank 0 on localhost): an exception that nothing caught: ValueError: loss is nan." \
+		"earlier (rank 0 on localhost): a port that the job needs is taken"
+	# without a better answer it is the likely cause
+	apart ringup run --local -n 1 -- python3 old.py quietly
+	says 3 "likely cause (rank 0 on localhost): a port that the job needs is taken"
+	# one that wraps a known failure is none
+	apart ringup run --local -n 1 -- python3 -c 'raise OSError(98, "Address already in use")'
+	says 1 "likely cause (rank 0 on localhost): a port that the job needs is taken"
+	! grep -F "nothing caught" ../err
+	apart ringup run --local -n 1 -- sh -c 'printf "OSError: \033[31mAddress\033[0m already in use\n"; exit 3'
+	says 3 "likely cause (rank 0 on localhost): a port that the job needs is taken"
+}
+
 @test "a working folder that is not there: one cause, whatever its name" {
 	apart ringup run --local -n 1 --workdir '/nosuch dir' -- true
 	says 127 "cannot enter the folder /nosuch dir: No such file" \

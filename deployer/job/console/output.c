@@ -221,34 +221,46 @@ void job_output_close(struct job_output *output)
 	str_release(&output->last.from);
 }
 
-const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena)
+/* The last lines of the file, at most `bytes_max` bytes of them, without the line end of the last one. */
+static char *output_last(const char *folder, int rank, int lines, size_t bytes_max,
+			 struct arena *arena)
 {
 	char *path = rank < 0 ? arena_printf(arena, "%s/launcher.log", folder)
 			      : arena_printf(arena, "%s/rank-%d.log", folder, rank);
-	_cleanup_(str_release) struct str shown = STR_INIT;
-	char bytes[TAIL_BYTES + 1], *start;
+	char *bytes = arena_alloc(arena, bytes_max + 1), *start;
 	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
-	ssize_t got;
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), most = (off_t)bytes_max;
+	ssize_t got = size > 0 ? pread(fd, bytes, bytes_max, size > most ? size - most : 0) : 0;
 
-	if (size <= 0)
-		return "";
-	got = pread(fd, bytes, TAIL_BYTES, size > TAIL_BYTES ? size - TAIL_BYTES : 0);
 	/* the rest of a line that began before */
-	if (size > TAIL_BYTES && got > 0 && (start = memchr(bytes, '\n', (size_t)got)))
+	if (size > most && got > 0 && (start = memchr(bytes, '\n', (size_t)got)))
 		memset(bytes, '\n', (size_t)(start - bytes));
 	while (got > 0 && bytes[got - 1] == '\n')
 		got--;
-	if (got <= 0)
-		return "";
-	bytes[got] = '\0';
-	for (start = bytes + got; start > bytes; start--)
+	bytes[got > 0 ? got : 0] = '\0';
+	for (start = bytes + (got > 0 ? got : 0); start > bytes; start--)
 		if (start[-1] == '\n' && --lines == 0)
 			break;
+	for (char *p = start; p < bytes + got; p++)
+		if (!*p)
+			*p = ' ';
+	return start;
+}
+
+char *job_output_last(const char *folder, int rank, int lines, struct arena *arena)
+{
+	return output_last(folder, rank, lines, JOB_LAST_BYTES, arena);
+}
+
+const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena)
+{
+	_cleanup_(str_release) struct str shown = STR_INIT;
+	char *rest = output_last(folder, rank, lines, TAIL_BYTES, arena);
+
 	str_clear(&shown);
-	for (char *line = strsep(&start, "\n"); line; line = strsep(&start, "\n")) {
+	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
 		str_add(&shown, shown.length ? "\n" : "");
 		foreign_add_shown(&shown, line);
 	}
-	return foreign_clean(arena_strdup(arena, shown.text));
+	return foreign_clean(arena_strdup(arena, shown.text ? shown.text : ""));
 }

@@ -59,4 +59,8 @@ void job_output_close(struct job_output *output);
  */
 const char *job_output_tail(const char *folder, int rank, int lines, struct arena *arena);
 
+/* The same as they are, but for NUL bytes, which are blanks, and up to JOB_LAST_BYTES of them. */
+#define JOB_LAST_BYTES (16 * KIB)
+char *job_output_last(const char *folder, int rank, int lines, struct arena *arena);
+
 #endif

@@ -206,6 +206,30 @@ static void test_order(void **state)
 	assert_string_equal(best[2].id, "sign1");
 }
 
+/* Colours between the words, and what a rank said long before its end. */
+static void test_colours_and_age(void **state)
+{
+	struct scratch *s = *state;
+	struct diagnosing *job = diagnosing_new(parsed(s, ROWS), &s->arena);
+	struct diagnosis best[DIAGNOSIS_BEST];
+
+	feed(job, 0, "\033[31maddress\033[0m already in \033[1;4muse: port 22\033[m22\033[K\n");
+	feed(job, 0, "unknown host\n");
+	feed(job, 0, "Segmentation fault\n");
+	feed(job, 0, "node7: unknown host\n");
+	assert_int_equal(diagnosing_best(job, best), 3);
+	assert_string_equal(best[0].cause, "port 2222 is taken");
+	diagnosing_end(job, 1, "");
+	diagnosing_best(job, best);
+	assert_false(best[0].is_old);
+	diagnosing_end(job, 0, "on \033[1mnode7\033[0m: unknown host\nbye");
+	assert_int_equal(diagnosing_best(job, best), 3);
+	assert_string_equal(best[0].id, "name");
+	assert_false(best[0].is_old);
+	assert_string_equal(best[1].id, "port");
+	assert_true(best[1].is_old && best[2].is_old);
+}
+
 /* The recorded output of a case, without its header. */
 static const char *record(struct scratch *s, const char *name)
 {
@@ -446,6 +470,7 @@ int main(void)
 		SCRATCH_TEST(test_every_row_has_a_record),
 		SCRATCH_TEST(test_recorded_successes),
 		SCRATCH_TEST(test_order),
+		SCRATCH_TEST(test_colours_and_age),
 		SCRATCH_TEST(test_cause_before_consequence),
 		SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_abort),
