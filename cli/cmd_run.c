@@ -33,7 +33,7 @@ struct options {
 	struct words hosts, env, settings;
 	int nodes, ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, grace_s,
 		retries;
-	bool local, detach, dry_run, tty, mixed_versions, wait, spread;
+	bool hang_idle, local, detach, dry_run, tty, mixed_versions, wait, spread;
 };
 
 static const struct opt options[] = {
@@ -66,6 +66,8 @@ static const struct opt options[] = {
 	{0, "hang-timeout", "S",
 	 "end the job when no rank prints for S seconds; stacks.txt then says why", OPT_COUNT,
 	 offsetof(struct options, hang_timeout_s)},
+	{0, "hang-idle", NULL, "a job is not taken for hung while it uses a processor", OPT_FLAG,
+	 offsetof(struct options, hang_idle)},
 	{0, "retries", "N", "start a failed job again, N times at most", OPT_INT,
 	 offsetof(struct options, retries)},
 	{0, "start-limit", "S", "seconds until all ranks have begun (60)", OPT_COUNT,
@@ -143,6 +145,7 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 	o->gpus = o->gpus ? o->gpus : job->gpus;
 	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
 	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;
+	o->hang_idle |= job->hang_idle;
 	o->start_timeout_s = o->start_timeout_s ? o->start_timeout_s : job->start_timeout_s;
 	o->grace_s = o->grace_s ? o->grace_s : job->grace_s;
 	o->retries = o->retries ? o->retries : job->retries;
@@ -229,6 +232,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 					 .gpus = o->gpus,
 					 .timeout_s = o->timeout_s,
 					 .hang_timeout_s = o->hang_timeout_s,
+					 .hang_idle = o->hang_idle,
 					 .start_timeout_s = o->start_timeout_s,
 					 .grace_s = o->grace_s,
 					 .mixed_versions = o->mixed_versions};

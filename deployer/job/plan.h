@@ -36,6 +36,7 @@ struct job_options {
 	int gpus;		       /* that each rank sees; 0: all of its host */
 	int timeout_s;		       /* of the whole job; 0: none */
 	int hang_timeout_s;	       /* without a line of any rank; 0: none */
+	bool hang_idle;		       /* only while its processes use almost no processor */
 	int start_timeout_s;	       /* until all ranks have begun; 0: 60 */
 	int grace_s;	     /* from SIGTERM to SIGKILL when the job ends; 0: JOB_GRACE_S */
 	bool mixed_versions; /* the hosts' libraries may differ */

@@ -198,6 +198,9 @@ static void run_hear(void *arg, size_t index, const struct job_event *event)
 	case JOB_EVENT_STACKED: /* (hosts without ranks answer at once) */
 		run->stacked += index < run->plan.host_count;
 		break;
+	case JOB_EVENT_CPU:
+		run_hear_cpu(run, index, event->number);
+		break;
 	case JOB_EVENT_TROUBLE:
 		foreign_clean_line(event->text);
 		run_fail_host(
@@ -309,6 +312,7 @@ static void run_prepare(struct job_run *run)
 	if (job_plan_ranks(&run->plan, &err) == 0 &&
 	    job_output_open(run->output, run->output->folder, run->plan.world, run->plan.arena,
 			    &err) == 0) {
+		run->cpus = ARENA_ARRAY(run->plan.arena, run->plan.host_count, struct run_cpu);
 		run->ranks = ARENA_ARRAY(run->plan.arena, (size_t)run->plan.world, struct run_rank);
 		run->versions = job_versions_new(&run->plan);
 		run->is_planned = true;

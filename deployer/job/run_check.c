@@ -12,6 +12,7 @@
 #define FIRST_FAILURE_USEC 1500000 /* a rank's end comes later than its launcher's, at most this */
 #define LAST_TASK_USEC 15000000	   /* for a launcher to end when all its ranks have */
 #define STACKS_USEC 6000000	   /* for the hosts to say what their processes do */
+#define IDLE_PERCENT 5		   /* of one core on a host: less is no computing */
 #define QUIET_RANKS_SHOWN 3
 #define MISSING_HOSTS_SHOWN 5
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
@@ -230,6 +231,33 @@ static const char *run_quietest(const struct job_run *run, uint64_t now)
 	return arena_strdup(run->plan.arena, text.text);
 }
 
+void run_hear_cpu(struct job_run *run, size_t index, int msec)
+{
+	uint64_t now = clock_usec(), used, passed;
+	struct run_cpu *cpu;
+
+	if (!run->is_running || run->hang || index >= run->plan.host_count)
+		return;
+	cpu = &run->cpus[index];
+	passed = now - cpu->usec;
+	used = (uint64_t)((msec - cpu->msec + JOB_CPU_MSEC_MAX) % JOB_CPU_MSEC_MAX) * 1000;
+	if (cpu->usec && used * 100 > passed * IDLE_PERCENT)
+		run->said_usec = now;
+	*cpu = (struct run_cpu){msec, now};
+}
+
+/* Asks how much the job computes, several times in the time that it may be without a sign of life. */
+static void run_ask_cpu(struct job_run *run, uint64_t now)
+{
+	uint64_t pause = (uint64_t)run->plan.options->hang_timeout_s * 1000000 / 4;
+
+	if (!run->plan.options->hang_idle || run->hang || now - run->cpu_usec < pause)
+		return;
+	run->cpu_usec = now;
+	for (size_t i = 0; i < run->plan.host_count; i++)
+		supervisor_tell(run->supervisors, i, "cpu\n");
+}
+
 /* A job without output: asks what its processes do, and then ends it. */
 void run_check_hang(struct job_run *run, uint64_t now)
 {
@@ -237,6 +265,8 @@ void run_check_hang(struct job_run *run, uint64_t now)
 	struct arena *arena = run->plan.arena;
 	const char *path, *places;
 
+	if (seconds)
+		run_ask_cpu(run, now);
 	if (!seconds || now < run->said_usec + (uint64_t)seconds * 1000000)
 		return;
 	path = arena_printf(arena, "%s/stacks.txt", run->output->folder);
@@ -255,7 +285,8 @@ void run_check_hang(struct job_run *run, uint64_t now)
 	run_end(run, STATUS_TIMED_OUT,
 		arena_printf(
 			arena,
-			"it hangs: no rank printed a line for %d s (--hang-timeout). The last lines came from: %s. What every process did then is in %s%s%s",
-			seconds, run->quietest, path,
+			"it hangs: no rank printed a line%s for %d s (--hang-timeout). The last lines came from: %s. What every process did then is in %s%s%s",
+			run->plan.options->hang_idle ? " or used a processor" : "", seconds,
+			run->quietest, path,
 			*places ? "; where the ranks are, the rarest places first:" : "", places));
 }

@@ -49,6 +49,11 @@ struct job_run {
 	uint64_t said_usec;   /* when a rank's last line came, or all began */
 	uint64_t stacks_usec; /* when the hosts were asked for stacks; 0 */
 	size_t stacked;	      /* hosts with ranks that have answered */
+	uint64_t cpu_usec;    /* when the hosts were asked how much the job computes */
+	struct run_cpu {
+		int msec;      /* of processors, by its last answer */
+		uint64_t usec; /* when that came; 0: none has */
+	} * cpus;	       /* by host */
 	FILE *stacks;
 	struct job_hang *hang; /* what they said; NULL: they were not asked */
 	const char *quietest;  /* the ranks that were quiet first, then */
@@ -81,5 +86,8 @@ void run_check_end(struct job_run *run, uint64_t now);
 void run_check_hosts(struct job_run *run, uint64_t now);
 void run_check_person(struct job_run *run, uint64_t now);
 void run_check_hang(struct job_run *run, uint64_t now);
+
+/* A host says how much time of processors the job has used there: with --hang-idle it is a sign of life. */
+void run_hear_cpu(struct job_run *run, size_t index, int msec);
 
 #endif

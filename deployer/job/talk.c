@@ -161,6 +161,8 @@ void job_event_read(char *line, struct job_event *event)
 		event->kind = talk_read_number(JOB_EVENT_LEFT, rest, event);
 	else if (strcmp(keyword, "took") == 0)
 		event->kind = talk_read_number(JOB_EVENT_TOOK, rest, event);
+	else if (strcmp(keyword, "cpu") == 0)
+		event->kind = talk_read_number(JOB_EVENT_CPU, rest, event);
 	else if (strcmp(keyword, "closed") == 0)
 		event->kind = JOB_EVENT_CLOSED;
 	else if (strcmp(keyword, "ready") == 0)

@@ -11,6 +11,7 @@
 #define JOB_PROTOCOL 2
 #define JOB_LABEL_BYTES 16
 #define JOB_LABEL_VERSIONS "v"		/* of the task that says what a host has (versions.h) */
+#define JOB_CPU_MSEC_MAX 1000000000	/* where the host's count begins again */
 #define JOB_INPUT_BYTES_MAX (256 * KIB) /* of stdin, on their way */
 
 /* Adds one line: a keyword and a field that may hold anything; NULL: no field. */
@@ -28,6 +29,7 @@ enum job_event_kind {
 	JOB_EVENT_EXIT,
 	JOB_EVENT_STACK,
 	JOB_EVENT_STACKED,
+	JOB_EVENT_CPU,
 	JOB_EVENT_TROUBLE,
 	JOB_EVENT_SPAWN,
 	JOB_EVENT_BEAT,
@@ -44,7 +46,7 @@ struct job_event {
 	bool is_error;	   /* output: of stderr */
 	bool is_whole;	   /* output: the line ends here */
 	int rank, world;   /* join */
-	int number;	   /* hello: the protocol; exit: the status; left, took: how many; spawn */
+	int number; /* hello: the protocol; exit: the status; left, took, cpu: how many; spawn */
 };
 
 /* Reads a line, which it changes. A host may send anything: what it cannot read is JOB_EVENT_NONE. */

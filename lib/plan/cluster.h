@@ -111,6 +111,7 @@ struct cluster_job {
 	const char *const *hosts, *const *env;
 	const char *workdir, *sync;
 	int ranks, per_host, gpus;
+	bool hang_idle;
 	int timeout_s, hang_timeout_s, start_timeout_s, grace_s, retries;
 };
 

@@ -249,6 +249,18 @@ lists_gpus() {
 	! grep -E '^also|folder /nosuch is' ../err
 }
 
+@test "--hang-idle: a rank that computes does not hang, and one that sleeps does" {
+	apart ringup run --local -n 1 --hang-timeout 2 --limit 6 -- sh -c 'while :; do :; done'
+	says 124 "it hangs: no rank printed a line for 2 s"
+	# (many short processes, too)
+	apart ringup run --local -n 1 --hang-timeout 2 --hang-idle --limit 6 -- \
+		sh -c 'while :; do sh -c "i=0; while [ \$i -lt 9999 ]; do i=\$((i+1)); done"; done'
+	says 124 "the job did not end within --limit 6 s"
+	apart ringup run --local -n 1 --hang-timeout 2 --hang-idle --limit 30 -- \
+		sh -c 'i=0; while [ $i -lt 99999 ]; do i=$((i+1)); done; exec sleep 300'
+	says 124 "it hangs: no rank printed a line or used a processor for 2 s"
+}
+
 @test "a Python that crashes says where" {
 	apart ringup run --local -n 1 -- python3 -c 'import ctypes; ctypes.string_at(0)'
 	says 139 "a rank crashed" "string_at"

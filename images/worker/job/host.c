@@ -101,6 +101,8 @@ static void host_obey(struct host *host, char *line)
 		host_signal_ranks(host, (int)number);
 	} else if (strcmp(line, "stacks") == 0) {
 		host_say_stacks(host);
+	} else if (strcmp(line, "cpu") == 0) {
+		host_say_cpu(host);
 	} else if (strcmp(line, "stop") == 0) {
 		host_stop(host);
 	} else if (strcmp(line, "beat") != 0) {

@@ -27,6 +27,7 @@
  *   size ROWS COLUMNS  of the terminal now
  *   signal NUMBER      to every rank's command
  *   stacks             asks what every process of the job does
+ *   cpu                asks how much time of processors the job has used
  *   stop               ends everything of the job
  *   beat               ringup lives; at least one line every PROTOCOL_BEAT_SECONDS
  *
@@ -46,6 +47,7 @@
  *                      /proc ("pid 7 state S waits in futex_wait: WORDS"), py-spy, faulthandler or gdb. A
  *                      rank may end meanwhile, since faulthandler prints when its process is aborted
  *   stacked            all stacks are said
+ *   cpu MSEC           so much, of all its processes; from PROTOCOL_CPU_MSEC_MAX on it begins again
  *   trouble TEXT       why the supervisor cannot do what it was told
  *   beat
  *   left NUMBER        so many processes of the job could not be ended
@@ -73,6 +75,7 @@
 #define PROTOCOL_LINE_BYTES_MAX (1024 * 1024) /* of one line of ringup's: a word, a variable */
 #define PROTOCOL_PIECE_BYTES_MAX (32 * 1024)  /* of the text of one o, e, O or E line, unescaped */
 #define PROTOCOL_INPUT_BYTES_MAX (256 * 1024)
+#define PROTOCOL_CPU_MSEC_MAX 1000000000
 
 /* Every process of a job has this in its environment, and is found by it at the end. */
 #define JOB_VARIABLE "RINGUP_JOB_ID"

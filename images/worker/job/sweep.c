@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define ENVIRONMENT_BYTES_MAX (4 * 1024 * 1024) /* execve(2) allows less */
@@ -23,12 +24,13 @@ struct stat_line {
 	char name[64], state;
 	pid_t parent;
 	uint64_t start;
+	uint64_t ticks; /* of processors, with those of its children that have ended */
 };
 
 static bool stat_read(pid_t pid, struct stat_line *stat)
 {
 	char path[64], line[1024], *name, *end;
-	unsigned long long start = 0;
+	unsigned long long start = 0, ticks[4];
 	int fd, parent = 0;
 	ssize_t got;
 
@@ -49,9 +51,10 @@ static bool stat_read(pid_t pid, struct stat_line *stat)
 	*end = '\0';
 	snprintf(stat->name, sizeof(stat->name), "%s", name + 1);
 	if (sscanf(end + 2,
-		   "%c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &stat->state, &parent, &start) != 3)
+		   "%c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu %*d %*d %*d %*d %llu",
+		   &stat->state, &parent, &ticks[0], &ticks[1], &ticks[2], &ticks[3], &start) != 7)
 		return false;
+	stat->ticks = ticks[0] + ticks[1] + ticks[2] + ticks[3];
 	stat->parent = parent;
 	stat->start = start;
 	return true;
@@ -132,11 +135,27 @@ struct job_processes host_processes(const struct host *host)
 		all.list = realloc(all.list, (all.count + 1) * sizeof(*all.list));
 		if (!all.list)
 			abort();
-		all.list[all.count++] = (struct job_process){(pid_t)pid, stat.parent, stat.state};
+		all.list[all.count++] =
+			(struct job_process){(pid_t)pid, stat.parent, stat.state, stat.ticks};
 	}
 	if (folder)
 		closedir(folder);
 	return all;
+}
+
+void host_say_cpu(struct host *host)
+{
+	struct job_processes all = host_processes(host);
+	uint64_t msec = 0, per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+	struct rusage ended;
+
+	for (size_t i = 0; i < all.count; i++)
+		msec += all.list[i].ticks * 1000 / per_second;
+	free(all.list);
+	if (getrusage(RUSAGE_CHILDREN, &ended) == 0)
+		msec += (uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * 1000 +
+			(uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) / 1000;
+	text_addf(&host->out, "cpu %llu\n", (unsigned long long)msec % PROTOCOL_CPU_MSEC_MAX);
 }
 
 size_t host_sweep(const struct host *host, int number)

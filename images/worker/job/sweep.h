@@ -7,13 +7,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct host;
 
 struct job_process {
 	pid_t pid, parent;
-	char state; /* as proc(5) has it: 'S', 'R', 'T' ... */
+	char state;	/* as proc(5) has it: 'S', 'R', 'T' ... */
+	uint64_t ticks; /* of processors that it has used, with its children that have ended */
 };
 
 struct job_processes {
@@ -32,6 +34,9 @@ bool process_descends(pid_t pid, pid_t ancestor);
 
 /* NAME=VALUE texts, each with its NUL; empty when they cannot be read. The caller releases it. */
 struct text process_environment(pid_t pid);
+
+/* Says how much time of processors the job has used here so far. */
+void host_say_cpu(struct host *host);
 
 /* Sends them a signal; 0 only counts. How many there were. */
 size_t host_sweep(const struct host *host, int number);
