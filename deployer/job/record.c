@@ -278,7 +278,8 @@ static int record_order(const void *a, const void *b)
 	const struct job_record *first = a, *second = b;
 	int order = strcmp(first->started, second->started);
 
-	return order ? order : strcmp(first->name, second->name);
+	/* job-10 comes after job-9 */
+	return order ? order : strverscmp(first->name, second->name);
 }
 
 int job_records_list(const struct cluster *cluster, struct arena *arena, struct job_record **list,

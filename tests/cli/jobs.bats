@@ -226,6 +226,15 @@ in_background() {
 	done
 }
 
+@test "ps: jobs that began in one second stand in the order of their numbers" {
+	for i in 10 9 2; do
+		mkdir -p .ringup/jobs/job-$i
+		echo '{"schema": 1, "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:00:00Z"}' >.ringup/jobs/job-$i/job.json
+	done
+	chmod -R go= .ringup
+	[ "$(ringup ps --json | jq -r '[.jobs[].job] | join(" ")')" = "job-2 job-9 job-10" ]
+}
+
 @test "--json with --detach, and with --dry-run" {
 	ringup --json run -d --name mine -- sleep 0.1 >out 3>&- 4>&-
 	jq -e '.schema == 1 and .job == "mine" and .state == "running" and (.folder | endswith("/jobs/mine"))' out
