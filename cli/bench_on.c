@@ -5,6 +5,7 @@
 #include "core/foreign.h"
 #include "deployer/bench/bench.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/remote.h"
 #include "deployer/scheduler/scheduler.h"
 #include "deployer/scheduler/stream.h"
 
@@ -14,15 +15,37 @@
 
 #define REPORT_BYTES_MAX (64 * MIB)
 #define WORKER_BYTES_MAX (64 * MIB)
+#define FACTS_BYTES_MAX MIB
 #define FETCH_SECONDS 120
 
 /*
- * Ranks are named for their node as the scheduler calls it. Rank 0 writes its report into the job's folder by itself: of
- * what goes through srun the last may be lost when a rank dies.
+ * Ranks are named for their node as the scheduler calls it. The first one of each node writes the node's facts into the
+ * job's folder, and rank 0 its report: of what goes through srun the last may be lost when a rank dies.
  */
 static const char bench_on_script[] =
-	"[ \"$SLURM_PROCID\" != 0 ] || exec >\"${RINGUP_SECRET_FILE%/*}/report.json\"; "
+	"folder=${RINGUP_SECRET_FILE%/*}; "
+	"[ \"$SLURM_LOCALID\" != 0 ] || sh \"$folder/probe.sh\" >\"$folder/facts.$SLURMD_NODENAME\" 2>/dev/null || :; "
+	"[ \"$SLURM_PROCID\" != 0 ] || exec >\"$folder/report.json\"; "
 	"exec \"$0\" --json --host \"$SLURMD_NODENAME\" \"$@\"";
+
+/* The probe of a host, without what it asks of an engine and its container. */
+static int bench_on_write_probe(const char *folder, struct arena *arena, struct error *err)
+{
+	_cleanup_(str_release) struct str text = STR_INIT;
+	struct words words = WORDS_INIT(arena);
+	const char *script;
+
+	if (remote_sections("probe", false, WORDS(NULL), &words, &script, err) < 0)
+		return -1;
+	/* the node's address is the one from which it reaches the first node */
+	str_addf(&text,
+		 "first=$(getent ahosts \"$MASTER_ADDR\" | awk 'NR == 1 { print $1 }')\n"
+		 "own=$(ip -o route get \"$first\" | sed -n 's/.* src \\([^ ]*\\).*/\\1/p')\n"
+		 "set -- ringup \"$own\" none : : : ''\n%s",
+		 script);
+	return file_write(arena_printf(arena, "%s/probe.sh", folder), text.text, text.length, 0600,
+			  err);
+}
 
 /* Without an image the nodes have no worker: it goes into the job's folder, which they share. */
 static int bench_on_prepare(struct run_on *on, const char *folder, struct error *err)
@@ -30,9 +53,13 @@ static int bench_on_prepare(struct run_on *on, const char *folder, struct error 
 	struct arena *arena = on->stages->arena;
 	const char *program = arena_printf(arena, "%s/allreduce", path_program_folder(arena));
 	struct words words = WORDS_INIT(arena);
+	const struct exporter *exporter;
 	char whole[PATH_MAX], *bytes;
 	size_t length;
 
+	if (run_on_find(on->engine, &exporter, err) < 0 ||
+	    (!exporter->scheduler->first && bench_on_write_probe(folder, arena, err) < 0))
+		return -1;
 	if (*on->wish.image)
 		return 0;
 	if (!realpath(folder, whole))
@@ -121,6 +148,37 @@ static int bench_on_read(const struct run_on *on, const struct scheduler *schedu
 		return 0;
 	return error_set(err, ERROR_VERDICT, "the ranks ran on %zu nodes, planned were %d: see %s",
 			 report_hosts(report), on->wish.nodes, on->record.folder);
+}
+
+/* Whether a rank before this one is on the same node. */
+static bool bench_on_is_again(const struct report *report, int rank)
+{
+	for (int i = 0; i < rank; i++)
+		if (strcmp(report->ranks[i].host, report->ranks[rank].host) == 0)
+			return true;
+	return false;
+}
+
+struct facts *bench_on_facts(const struct run_on *on, const struct report *report, size_t *count)
+{
+	struct arena *arena = on->stages->arena;
+	struct facts *facts = ARENA_ARRAY(arena, (size_t)report->world + 1, struct facts);
+
+	*count = 0;
+	for (int i = 0; i < report->world; i++) {
+		const char *host = report->ranks[i].host;
+		struct error ignored = {
+			0}; /* there is no expectation then, and the reason says so */
+		char *text;
+
+		if (strchr(host, '/') || bench_on_is_again(report, i) ||
+		    file_read(arena_printf(arena, "%s/facts.%s", on->record.folder, host),
+			      FACTS_BYTES_MAX, arena, &text, NULL, &ignored) < 0)
+			continue;
+		if (facts_parse(host, text, NULL, arena, &facts[*count], &ignored) == 0)
+			(*count)++;
+	}
+	return facts;
 }
 
 int bench_on(struct run_on *on, const char *const *arguments, struct report *report,

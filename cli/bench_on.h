@@ -13,4 +13,7 @@
 int bench_on(struct run_on *on, const char *const *arguments, struct report *report,
 	     cJSON **document, struct error *err);
 
+/* The facts of the nodes, as the job has found them; of a node that has none there are none. */
+struct facts *bench_on_facts(const struct run_on *on, const struct report *report, size_t *count);
+
 #endif

@@ -134,13 +134,11 @@ static const char *bench_ib_hca(const struct cluster *cluster)
 }
 
 /* What the hardware should give, what is wrong with it, and --min-percent. */
-static int bench_judge(struct stages *s, const struct options *o, struct report *report,
-		       struct error *err)
+static int bench_judge(struct stages *s, const struct options *o, const struct facts *facts,
+		       size_t count, struct report *report, struct error *err)
 {
 	struct words notes = WORDS_INIT(s->arena);
-	struct facts *facts;
 	const char *other;
-	size_t count;
 
 	if (stage_catalog(s, err) < 0) {
 		if (o->min_percent)
@@ -148,7 +146,6 @@ static int bench_judge(struct stages *s, const struct options *o, struct report 
 		log_warn("the speed is not judged: %s", err->text);
 		return 0;
 	}
-	facts = all_facts(s, &count);
 	expectation_judge(&s->catalog, facts, count, bench_ib_hca(&s->cluster), s->arena, report);
 	for (size_t i = 0; i < count; i++)
 		link_notes(&s->catalog, &facts[i], &notes);
@@ -186,15 +183,15 @@ static void bench_remember(struct stages *s, const struct report *report, cJSON 
 }
 
 /* Judges, prints and keeps a report; `rc` and *err say how the run went, and win. */
-static int conclude(struct stages *s, const struct options *o, struct report *report,
-		    cJSON *document, int rc, struct error *err)
+static int conclude(struct stages *s, const struct options *o, const struct facts *facts,
+		    size_t count, struct report *report, cJSON *document, int rc, struct error *err)
 {
 	struct error saving = {0}, judging = {0};
 	struct bench_past past;
 
 	if (!report->verdict)
 		return rc;
-	if (bench_judge(s, o, report, &judging) < 0 && rc == 0) {
+	if (bench_judge(s, o, facts, count, report, &judging) < 0 && rc == 0) {
 		*err = judging;
 		rc = -1;
 	}
@@ -282,6 +279,8 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	struct bench_backend backend;
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
+	struct facts *facts;
+	size_t count;
 	_cleanup_(fd_close) int held = -1;
 	const char *other;
 	int rc;
@@ -307,7 +306,8 @@ static int bench(struct stages *s, const struct options *o, const char *const *a
 	rc = fleet_bench(&s->fleet, &bench, s->arena, &report, &document, err);
 	if (rc == 0)
 		rc = bench_backend_judge(&backend, &report, err);
-	return conclude(s, o, &report, document, rc, err);
+	facts = all_facts(s, &count);
+	return conclude(s, o, facts, count, &report, document, rc, err);
 }
 
 /* A report and facts from files: no cluster file is needed, and nothing is run or kept. */
@@ -315,6 +315,8 @@ static int bench_from(struct stages *s, const struct options *o, struct error *e
 {
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct report report;
+	struct facts *facts;
+	size_t count;
 
 	if (json_read_input(o->from, &document, err) < 0)
 		return -1;
@@ -324,7 +326,8 @@ static int bench_from(struct stages *s, const struct options *o, struct error *e
 	}
 	if (o->facts && stage_facts(s, o->facts, err) < 0)
 		return -1;
-	return conclude(s, o, &report, document, bench_verdict(&report, err), err);
+	facts = all_facts(s, &count);
+	return conclude(s, o, facts, count, &report, document, bench_verdict(&report, err), err);
 }
 
 /* The worker as a job of a scheduler, judged by what it reports. */
@@ -334,6 +337,8 @@ static int bench_on_scheduler(struct stages *s, const struct options *o,
 	_cleanup_(json_free) cJSON *document = NULL;
 	struct bench_backend backend;
 	struct report report;
+	struct facts *facts;
+	size_t count;
 	struct run_on on = {
 		.stages = s,
 		.engine = o->on,
@@ -352,7 +357,8 @@ static int bench_on_scheduler(struct stages *s, const struct options *o,
 	rc = bench_on(&on, backend.arguments, &report, &document, err);
 	if (rc == 0)
 		rc = bench_backend_judge(&backend, &report, err);
-	return conclude(s, o, &report, document, rc, err);
+	facts = bench_on_facts(&on, &report, &count);
+	return conclude(s, o, facts, count, &report, document, rc, err);
 }
 
 static int bench_run_command(struct context *ctx, void *values, const char *const *arguments,
@@ -396,8 +402,7 @@ const struct command command_bench = {
 		"Where the stack is for CUDA the GPUs are measured, by the NCCL that jobs load; --backend cpu asks\n"
 		"for the CPUs.\n"
 		"The bus bandwidth is compared with what the hosts' NVLink, PCIe or network should give, as far as\n"
-		"that is known. With --on ENGINE a scheduler runs it, without an expectation (docs/slurm.md,\n"
-		"docs/engines.md).\n"
+		"that is known. With --on ENGINE a scheduler runs it (docs/slurm.md, docs/engines.md).\n"
 		"--health measures each GPU of each host instead (memory, the way to the host, calculating, copies to\n"
 		"the other GPUs of its host) and reads its clocks, errors and links. A card that is ill, gone, or\n"
 		"slower than the others of its model or than in earlier runs (.ringup/history/health) is named with\n"

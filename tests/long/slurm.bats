@@ -175,6 +175,8 @@ is_waiting() {
 	has '6 ranks on 3 hosts, launcher slurm: verdict "pass"'
 	run ringup --json bench --on slurm --nodes 2 -- -b 1K -e 4K
 	[ "$(jq -c '[.verdict, ([.ranks[].host])]' <<<"$output")" = '["pass",["node01","node02"]]' ]
+	# the nodes' own facts say what they should give: here they are on one machine
+	[[ $(jq -r .expected.because <<<"$output") == "lo of node0"?" is virtual,"* ]]
 	[ "$(find .ringup/jobs -name secret)" = "" ] # it is gone with the job
 	run -5 ringup bench --on slurm -- -b 1K -e 4K --fault-inject corrupt:1
 	has "wrong data on rank 1 (node02)"
