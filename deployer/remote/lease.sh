@@ -106,11 +106,13 @@ lease_is_fresh() {
 	[ "$l_boot" = "$boot" ] && [ "$uptime" -lt "$l_until" ]
 }
 
-# The supervisor and the ranks of a job have its id in their words or in their environment.
+# The supervisor and the ranks of a job have its id in their words or in their environment. grep gets the id by its
+# stdin: as a word of grep it is a process of the job for everybody who looks at the same time.
 job_lives() {
 	[ "$l_boot" = "$boot" ] || return 1
 	case $l_id in - | '') return 1 ;; esac
-	grep -qsxzF -e "$l_id" /proc/[0-9]*/cmdline || grep -qsxzF -e "RINGUP_JOB_ID=$l_id" /proc/[0-9]*/environ
+	printf '%s\n' "$l_id" | grep -qsxzF -f - /proc/[0-9]*/cmdline ||
+		printf '%s\n' "RINGUP_JOB_ID=$l_id" | grep -qsxzF -f - /proc/[0-9]*/environ
 }
 
 # The container that has this GPU is there, or the one that was set aside for it. An engine that does not answer

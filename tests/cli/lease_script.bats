@@ -98,6 +98,19 @@ states() {
 	[ "$(states)" = "free free free free" ]
 }
 
+@test "who looks at the same time holds nothing" {
+	[ "$(taken one 2 grace=0)" = 0,1 ]
+	printf '#!/bin/sh\nif [ -e "%s/slow" ]; then : >"%s/looks"; sleep 3; fi\nexec %s "$@"\n' "$PWD" "$PWD" "$(command -v grep)" >bin/grep
+	chmod +x bin/grep
+	: >slow
+	lease list >/dev/null &
+	while [ ! -e looks ]; do sleep 0.05; done
+	rm slow
+	[ "$(states)" = "free free free free" ]
+	kill -0 $! # it still looks
+	wait
+}
+
 @test "the supervisor alone holds it: its words have the id" {
 	bash -c 'exec -a ringup-job sleep 60' &
 	holder=$!

@@ -224,7 +224,7 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	grep -qx "13.5.0,,cuda,13,nvidia-cuda-runtime==13.5.37;nvidia-cublas==13.10.0.20,$(sum nvidia_cuda_runtime-13.5.37);$(
 		sum nvidia_cublas-13.10.0.20),,,the packages that cuda-toolkit==13.5.0 names; x86_64,documented,pypi" catalog/wheel.csv
 	grep -qx "2.31.2-1,,nccl,13,nvidia-nccl-cu13==2.31.2,$(sum nvidia_nccl_cu13-2.31.2),,,x86_64,documented,pypi" catalog/wheel.csv
-	grep -qx '2.31.2,,pip,13,>=13;<14,,,2026-10,,,nvidia-nccl-cu13==2.31.2,documented,pypi' catalog/nccl.csv
+	grep -qx '2.31.2-1,,pip,13,>=13;<14,,,2026-10,,,nvidia-nccl-cu13==2.31.2,documented,pypi' catalog/nccl.csv
 	! grep -q 2.31.3 catalog/*.csv
 }
 

@@ -55,9 +55,8 @@ print_of() {
 	[ "$(wc -l <mine)" = 2 ]
 	# one that changed is never replaced
 	cp mine before
-	kill "$(cat sshd2.pid)"
+	end_sshd 2
 	cp other_key host_key
-	sleep 0.2
 	start_sshd 2
 	ssh-keygen -lf other_key.pub >prints
 	apart ringup hosts trust --fingerprints prints -H node02

@@ -53,7 +53,7 @@ all_three() {
 
 @test "host keys: one of RSA, alone and beside another, is no changed key" {
 	ssh-keygen -q -t rsa -N '' -f rsa_host
-	kill "$(cat sshd1.pid)" "$(cat sshd2.pid)"
+	end_sshd 1 2
 	start_sshd 1 -h "$PWD/rsa_host"
 	/usr/sbin/sshd -f /dev/null -h "$PWD/rsa_host" -E "$PWD/sshd2.log" -o "PidFile=$PWD/sshd2.pid" -o ListenAddress=127.0.0.2 -o "Port=$PORT" \
 		-o "AuthorizedKeysFile=$PWD/authorized" -o StrictModes=no -o UsePAM=no 3>&- 4>&-

@@ -69,7 +69,7 @@ hosts() {
 	grep -q "127.0.0.9\]:1 ssh-ed25519" known || { cat ../out known; return 1; }
 	[ -e used ]
 	cluster "key: ed25519" "address: one, user: first"
-	kill "$(cat sshd9.pid)"
+	end_sshd 9
 	AUTHORIZED=.ssh/authorized_keys start_users first:/bin/sh
 	rm used
 	apart sh -c 'echo secret | ringup keys install --password-stdin'
@@ -105,7 +105,7 @@ hosts() {
 
 @test "an agent with many keys: the key of cluster.yaml comes first, by both transports" {
 	local n transport
-	kill "$(cat sshd1.pid)"
+	end_sshd 1
 	start_sshd 1 -o MaxAuthTries=3
 	eval "$(ssh-agent -s 3>&- 4>&-)"
 	AGENT=$SSH_AGENT_PID
@@ -141,7 +141,7 @@ hosts() {
 	ssh-keygen -q -t ed25519 -N '' -f other_ca
 	cp host_key.pub certified.pub
 	ssh-keygen -q -s ca -I one -h -n '127.0.0.1,127.0.0.9' certified.pub
-	kill "$(cat sshd1.pid)" "$(cat sshd9.pid)"
+	end_sshd 1 9
 	start_sshd 1 -o "HostCertificate=$PWD/certified-cert.pub"
 	cluster "key: ed25519, known_hosts: known" "${THREE[0]}"
 	echo "@cert-authority *.1,[127.0.0.*]:$PORT $(cut -d' ' -f1,2 ca.pub)" >known

@@ -38,6 +38,16 @@ start_sshd() {
 	wait_for_port "127.0.0.$n"
 }
 
+# end_sshd N...: ends the sshds of 127.0.0.N; their ports are free when this returns.
+end_sshd() {
+	local n pid
+	for n; do
+		pid=$(cat "sshd$n.pid")
+		kill "$pid"
+		while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+	done
+}
+
 # wait_for_port ADDRESS
 wait_for_port() {
 	local try
