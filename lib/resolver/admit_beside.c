@@ -112,31 +112,61 @@ bool value_takes_nvcc(const struct value *value)
 	       *value_cell(value, "jit");
 }
 
-/* Whether requests name something that is compiled against a framework, and with the same CUDA. */
-static bool asks_to_compile(const struct model *model, uint32_t asked)
+bool component_is_compiled(const struct model *model, enum component c)
 {
-	if (asked & COMPONENT_BIT(COMPONENT_HOROVOD))
+	if (c == COMPONENT_HOROVOD)
 		return true;
-	for (int c = COMPONENT_BESIDE_FIRST; c <= COMPONENT_BESIDE_LAST; c++)
-		for (size_t i = 0; i < model->domains[c].count && (asked & COMPONENT_BIT(c)); i++)
-			if (value_takes_nvcc(&model->domains[c].values[i]))
-				return true;
+	if (!(COMPONENT_BIT(c) & COMPONENTS_BESIDE_TORCH))
+		return false;
+	for (size_t i = 0; i < model->domains[c].count; i++)
+		if (value_takes_nvcc(&model->domains[c].values[i]))
+			return true;
 	return false;
+}
+
+static void admit_beside_wheels(struct model *model, const struct units *units, enum component c)
+{
+	struct beside b;
+
+	if (!(units->asked & COMPONENT_BIT(c)))
+		return;
+	b = beside_of(model, units, c);
+	for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
+		for (size_t i = 0; i < model->domains[wheel].count; i++)
+			admit_beside(&b, &model->domains[wheel].values[i]);
 }
 
 void model_admit_beside(struct model *model, const struct units *units)
 {
-	uint32_t asked = units->asked;
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		model->compiles |= (units->asked & COMPONENT_BIT(c)) &&
+				   component_is_compiled(model, (enum component)c);
+	for (int c = 0; c < COMPONENT_COUNT; c++)
+		admit_beside_wheels(model, units, (enum component)c);
+}
 
-	model->compiles = asks_to_compile(model, asked);
-	for (int c = 0; c < COMPONENT_COUNT; c++) {
-		struct beside b;
+/* The values of a wheel with an array `admits` each of their own. */
+static struct value *copy_wheels(const struct domain *wheels, struct arena *arena)
+{
+	struct value *values = ARENA_ARRAY(arena, wheels->count + 1, struct value);
 
-		if (!(asked & COMPONENT_BIT(c)))
-			continue;
-		b = beside_of(model, units, (enum component)c);
-		for (int wheel = COMPONENT_TENSORFLOW; wheel <= COMPONENT_MXNET; wheel++)
-			for (size_t i = 0; i < model->domains[wheel].count; i++)
-				admit_beside(&b, &model->domains[wheel].values[i]);
+	for (size_t i = 0; i < wheels->count; i++) {
+		values[i] = wheels->values[i];
+		values[i].admits = ARENA_ARRAY(arena, COMPONENT_COUNT, struct admitted *);
+		memcpy(values[i].admits, wheels->values[i].admits,
+		       COMPONENT_COUNT * sizeof(struct admitted *));
 	}
+	return values;
+}
+
+struct model *model_uncompiled(const struct model *model, const struct units *units)
+{
+	struct model *own = ARENA_NEW(model->arena, struct model);
+
+	*own = *model;
+	own->compiles = false;
+	for (int c = COMPONENT_TENSORFLOW; c <= COMPONENT_MXNET; c++)
+		own->domains[c].values = copy_wheels(&model->domains[c], model->arena);
+	admit_beside_wheels(own, units, COMPONENT_CUDA);
+	return own;
 }

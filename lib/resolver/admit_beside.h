@@ -16,6 +16,12 @@
  */
 void model_admit_beside(struct model *model, const struct units *units);
 
+/* Whether a request for the component means that something is compiled against a framework, and with the same CUDA. */
+bool component_is_compiled(const struct model *model, enum component component);
+
+/* The model after model_admit_beside() as it were without such requests. In the model's arena. */
+struct model *model_uncompiled(const struct model *model, const struct units *units);
+
 /* Whether the package beside torch is built by nvcc, or compiles with it at run time (column `jit`). */
 bool value_takes_nvcc(const struct value *value);
 

@@ -4,6 +4,7 @@
 #include "resolver/rules/rule_gpu.h"
 
 #include "core/str.h"
+#include "resolver/admit_beside.h"
 #include "resolver/allow.h"
 #include "resolver/rules/breach.h"
 #include "resolver/search/known.h"
@@ -137,8 +138,34 @@ static bool conflict_has_gpu(const struct search *s, uint64_t active)
 	return false;
 }
 
-static bool can_work(struct search *s, uint64_t active)
+/*
+ * The search for these units: where none of them is compiled against a framework, what others ask of its CUDA does
+ * not count.
+ */
+static struct search *search_for(struct search *s, uint64_t active)
 {
+	struct search *own = s->uncompiled;
+
+	if (!s->model->compiles)
+		return s;
+	for (size_t i = 0; i < s->units->count; i++)
+		if ((active & UNIT_BIT(i)) &&
+		    component_is_compiled(s->model, s->units->list[i].component))
+			return s;
+	if (!own) {
+		own = s->uncompiled = ARENA_NEW(s->model->arena, struct search);
+		search_init(own, model_uncompiled(s->model, s->units), s->units, s->parts);
+	}
+	own->units = s->units;
+	own->level = s->level;
+	own->waived = s->waived;
+	own->budget = s->budget;
+	return own;
+}
+
+static bool can_work(struct search *whole, uint64_t active)
+{
+	struct search *s = search_for(whole, active);
 	enum search_level level = s->level;
 	bool works;
 

@@ -52,7 +52,9 @@ struct search {
 	const uint64_t *within;
 	bool is_unranked; /* any stack is enough, not the best one */
 	uint64_t *waived; /* bit per conflict rule that does not count */
-	size_t budget;	  /* gives up after so many tried values; 0: never */
+	struct search *
+		uncompiled; /* for sets of units of which nothing is compiled (conflict.c); NULL until it is made */
+	size_t budget; /* gives up after so many tried values; 0: never */
 	struct assignment now;
 	struct trace trace;
 	/* the search's own; sets as in prune.h */
