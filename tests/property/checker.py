@@ -120,8 +120,10 @@ def brought_choice(catalog, name, choice, document, found, givens):
     wheels = found.get(choice["wheel"], [])
     extra = [key for key, _ in CELLS if choice.get(key)]
     fits = any(rules.brings(wheel, name) == choice["version"] for wheel in wheels)
-    # Horovod is built against the wheel's NCCL; wheels for Arm may have it without the header
-    system = name == "nccl" and "horovod" in document["stack"] and document.get("arch") == "aarch64"
+    # Horovod is built against the wheel's NCCL; torch for Arm before 2.9 has it without the header
+    torch = document["stack"].get("torch", {"version": "2.9"})["version"]
+    hidden = document.get("arch") == "aarch64" and compare(torch, "2.9") < 0
+    system = name == "nccl" and "horovod" in document["stack"] and hidden
     good = fits and not extra and not system and name not in givens.names
     return [Row(version=choice["version"], wheel=choice["wheel"], kind="wheel", built="")] if good else []
 

@@ -34,6 +34,7 @@ REFUSED = (  # what the resolver gives and recipes refuse, by a part of the refu
     "the pip of ubuntu14.04",
     "for ubuntu17.04, and none of cuDNN and NCCL for it",
     "no checksum of an archive",
+    "PyPI has no archive of Horovod",
 )
 EACH = 14  # versions of one part, spread over all that are known
 
