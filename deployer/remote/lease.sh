@@ -111,6 +111,7 @@ lease_is_fresh() {
 job_lives() {
 	[ "$l_boot" = "$boot" ] || return 1
 	case $l_id in - | '') return 1 ;; esac
+	# shellcheck disable=SC2062 # the pattern is on stdin
 	printf '%s\n' "$l_id" | grep -qsxzF -f - /proc/[0-9]*/cmdline ||
 		printf '%s\n' "RINGUP_JOB_ID=$l_id" | grep -qsxzF -f - /proc/[0-9]*/environ
 }
