@@ -213,9 +213,7 @@ static int logs_print_json(struct job_logs *logs, const struct job_record *recor
 		return error_set(err, ERROR_FAILED,
 				 "%s/%s is too large for one JSON document; --tail N takes less",
 				 record->folder, logs->file_name);
-	for (size_t i = 0; i < logs->text.length; i++)
-		if (!logs->text.text[i])
-			logs->text.text[i] = '?';
+	nuls_replace(logs->text.text, logs->text.length, '?');
 	if (logs->text.length)
 		foreign_make_utf8(logs->text.text);
 	json = json_document();

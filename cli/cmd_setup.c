@@ -134,13 +134,14 @@ static const char **setup_commands(const struct setup_case *c, size_t step)
 	return shown;
 }
 
-/* Takes shown[first] out, wherever it stands, and adds the hosts of it. NULL where none is left there. */
-static const char *setup_take(const struct setup_case *c, const char **shown, size_t first,
-			      struct words *hosts)
+/* Takes the first command out, wherever it stands, with the hosts of it. NULL: none is left. */
+static const char *setup_take(const struct setup_case *c, const char **shown, struct words *hosts)
 {
-	const char *command = shown[first];
+	const char *command = NULL;
 
-	for (size_t i = first; command && i < c->s.fleet.count; i++) {
+	*hosts = (struct words)WORDS_INIT(c->s.arena);
+	for (size_t i = 0; i < c->s.fleet.count; i++) {
+		command = command ?: shown[i];
 		if (!shown[i] || strcmp(shown[i], command) != 0)
 			continue;
 		words_add(hosts, c->s.fleet.members[i].host->name);
@@ -232,15 +233,10 @@ static size_t setup_print_step(const struct setup_case *c, size_t at)
 {
 	const struct setup_step *step = &c->steps.steps[at];
 	const char **shown = setup_commands(c, at), *command;
+	struct words hosts;
 	size_t count = 0;
 
-	for (size_t i = 0; i < c->s.fleet.count; i++) {
-		struct words hosts = WORDS_INIT(c->s.arena);
-
-		command = setup_take(c, shown, i, &hosts);
-		if (!command)
-			continue;
-		count++;
+	for (; (command = setup_take(c, shown, &hosts)); count++) {
 		say("%s: %s%s\n", host_set_fold(words_list(&hosts), c->s.arena), step->what,
 		    step->reboot ? "; counts after a REBOOT" : "");
 		say("    %s\n", command);
@@ -278,17 +274,11 @@ static cJSON *setup_step_json(const struct setup_step *step, const char *command
 static size_t setup_add_step_json(const struct setup_case *c, size_t at, cJSON *array)
 {
 	const char **shown = setup_commands(c, at), *command;
+	struct words hosts;
 	size_t count = 0;
 
-	for (size_t i = 0; i < c->s.fleet.count; i++) {
-		struct words hosts = WORDS_INIT(c->s.arena);
-
-		command = setup_take(c, shown, i, &hosts);
-		if (!command)
-			continue;
-		count++;
+	for (; (command = setup_take(c, shown, &hosts)); count++)
 		cJSON_AddItemToArray(array, setup_step_json(&c->steps.steps[at], command, &hosts));
-	}
 	return count;
 }
 

@@ -413,7 +413,7 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 	if (companions_values(plan, catalog, arena, values, err) < 0)
 		return -1;
 	beside_values(plan, arena, values);
-	toolkit_values(plan, values);
+	toolkit_values(plan, arena, values);
 	set_packages(plan, arena, values);
 	return pins_values(plan, arena, values, err);
 }

@@ -30,13 +30,14 @@ static bool frameworks_bring(const struct plan *plan, const struct values *value
 	return true;
 }
 
-static bool is_requested(const struct plan *plan, const char *name)
+static bool is_requested(const struct plan *plan, const char *name, struct arena *arena)
 {
-	size_t length = strlen(name);
+	struct error ignored = {0};
+	struct requirement req;
 
-	for (const char *const *request = (const char *const *)plan->requests; request && *request;
-	     request++)
-		if (starts_with(*request, name) && strchr(" =<>!~", (*request)[length]))
+	for (size_t i = 0; i < plan->request_count; i++)
+		if (requirement_parse(plan->requests[i], arena, &req, &ignored) == 0 &&
+		    strcmp(req.name, name) == 0)
 			return true;
 	return false;
 }
@@ -72,13 +73,13 @@ static bool has_no_other_use(const struct values *values)
 	return true;
 }
 
-void toolkit_values(const struct plan *plan, struct values *values)
+void toolkit_values(const struct plan *plan, struct arena *arena, struct values *values)
 {
 	const struct choice *horovod = plan_choice(plan, "horovod");
 	bool builds_only =
 		horovod && version_compare(horovod->version, "0.20") >= 0 &&
 		plan_choice(plan, "cuda") && !is_wheel(plan, "cuda") && is_wheel(plan, "cudnn") &&
-		is_wheel(plan, "nccl") && !is_requested(plan, "cuda") &&
+		is_wheel(plan, "nccl") && !is_requested(plan, "cuda", arena) &&
 		frameworks_bring(plan, values) && drivers_run(plan, values) &&
 		has_no_other_use(values) &&
 		(*values_get(values, "base.libraries") || *values_get(values, "base.runtime"));

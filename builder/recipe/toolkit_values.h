@@ -16,6 +16,6 @@
  * Sets cuda.build_only: "yes" where the frameworks bring CUDA, cuDNN and NCCL, no request names the CUDA, no driver of the
  * hosts needs cuda-compat, and the plan has a base with a toolkit beside; else "".
  */
-void toolkit_values(const struct plan *plan, struct values *values);
+void toolkit_values(const struct plan *plan, struct arena *arena, struct values *values);
 
 #endif

@@ -531,9 +531,7 @@ void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const c
 	}
 	/* colours may stand between the words of a message */
 	str_add_bytes(&text, lines, length);
-	for (size_t i = 0; i < text.length; i++)
-		if (!text.text[i])
-			text.text[i] = '?';
+	nuls_replace(text.text, text.length, '?');
 	foreign_add_plain(&plain, text.text);
 	diagnosis_feed(job, host, rank, plain.text ? plain.text : "", plain.length);
 }

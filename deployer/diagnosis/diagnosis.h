@@ -67,7 +67,8 @@ struct diagnosing *diagnosing_new(const struct diagnoses *table, struct arena *a
 /*
  * Looks at one or more whole lines: of the rank's output as it comes, or of the host's kernel log
  * (DIAGNOSIS_NO_RANK) since the job began. The last line end may be missing; '\r' ends a line, too,
- * as progress bars have it. Colours between the words of a message do not hide it. Many lines in one call cost less than one at a time. `host` may be NULL.
+ * as progress bars have it. Colours between the words of a message do not hide it. Many lines in one call cost less
+ * than one at a time. `host` may be NULL.
  */
 void diagnosing_feed(struct diagnosing *job, const char *host, int rank, const char *lines,
 		     size_t length);

@@ -43,9 +43,10 @@ struct job_record {
 };
 
 /*
- * Makes the folder of a new job, and takes its lock until *lock is closed. `wanted` is its name; when an
- * ended job has it, the next free one of NAME-2, NAME-3 ... is taken, and from then on NAME means that one. "" takes job-1, job-2 ... ERROR_USAGE for a name that is wrong, that a host has, or whose job
- * runs. Fills name and folder, and writes the record. Of two that want one name at the same time only one gets it.
+ * Makes the folder of a new job, and takes its lock until *lock is closed. `wanted` is its name; when an ended job has
+ * it, the next free one of NAME-2, NAME-3 ... is taken, and from then on NAME means that one. "" takes job-1, job-2 ...
+ * ERROR_USAGE for a name that is wrong, that a host has, or whose job runs. Fills name and folder, and writes the
+ * record. Of two that want one name at the same time only one gets it.
  */
 int job_record_create(const struct cluster *cluster, const char *wanted, struct arena *arena,
 		      struct job_record *record, int *lock, struct error *err);

@@ -13,8 +13,8 @@ struct job_role_kind {
 	const char *name;
 	int most;    /* ranks that may have it; 0: any number */
 	bool serves; /* such a rank never ends by itself (struct job_task) */
-	const char
-		*also; /* another role that means the same: a job has one of the two; NULL: none */
+	/* another role that means the same: a job has one of the two; NULL: none */
+	const char *also;
 };
 
 struct job_role {

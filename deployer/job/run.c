@@ -139,9 +139,7 @@ static void run_add_output(struct job_run *run, const struct job_host *host,
 		run->output->shows = false;
 	job_output_add(run->output, event, host->member->host->name);
 	run->output->shows = shows;
-	for (size_t i = 0; i < event->length; i++)
-		if (!event->text[i]) /* the whole line is looked at */
-			event->text[i] = ' ';
+	nuls_replace(event->text, event->length, ' '); /* the whole line is looked at */
 	if (!run->is_over && !run->hang)
 		job_verdict_feed(&run->verdict, host->member->host->name, rank, event->text);
 }

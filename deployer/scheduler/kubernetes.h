@@ -28,9 +28,9 @@ int kubernetes_knows(const struct kubernetes_site *site, const char *kind, struc
 #define KUBERNETES_SECRET_SUFFIX "-secret" /* behind the job's name: what its ranks share */
 
 /*
- * Makes the objects of FOLDER/job.yaml, the last of which is the job `name` of that kind, and writes down where it is, and its
- * `roles` ("chief=1,worker=2"; "": all ranks are alike). With
- * `has_secret` there is a Secret NAME-secret first, with 32 random bytes as hex. Either all of it is made, or nothing stays.
+ * Makes the objects of FOLDER/job.yaml, the last of which is the job `name` of that kind, and writes down where it is
+ * and its `roles` ("chief=1,worker=2"; "": all ranks are alike). With `has_secret` there is a Secret NAME-secret first,
+ * with 32 random bytes as hex. Either all of it is made, or nothing stays.
  * *id is "KIND/NAME".
  */
 int kubernetes_submit(const struct kubernetes_site *site, const char *kind, const char *name,

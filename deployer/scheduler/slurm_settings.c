@@ -100,7 +100,7 @@ static int slurm_check_time(const struct settings *s, struct error *err)
 /* Where no image takes them, the script exports the variables, and bash ends at a name that it does not take. */
 static int slurm_check_env(const struct settings *s, struct error *err)
 {
-	static const char readonly[] = " BASHOPTS BASH_VERSINFO EUID PPID SHELLOPTS UID ";
+	static const char readonly[] = "BASHOPTS;BASH_VERSINFO;EUID;PPID;SHELLOPTS;UID";
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
@@ -109,7 +109,7 @@ static int slurm_check_env(const struct settings *s, struct error *err)
 		const char *name = arena_strndup(s->wish->arena, *pair, length);
 
 		if (length && !strchr("0123456789", *name) && strspn(name, letters) == length &&
-		    !strstr(readonly, arena_printf(s->wish->arena, " %s ", name)))
+		    !list_has(readonly, name, length))
 			continue;
 		return error_set(
 			err, ERROR_USAGE,
@@ -134,11 +134,8 @@ int slurm_check_settings(const struct exporter *exporter, const struct export_wi
 			return error_set(err, ERROR_USAGE,
 					 "--set %s: '%c' cannot stand in an option of sbatch",
 					 *pair, (*pair)[strspn(*pair, allowed)]);
-	if (!strstr(" pyxis apptainer none ", arena_printf(wish->arena, " %s ", container)))
-		return error_set(err, ERROR_USAGE,
-				 "--set container=%s: there are auto, pyxis, apptainer and none",
-				 container);
-	if (slurm_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
+	if (slurm_check_word(s, "container", "auto pyxis apptainer none", err) < 0 ||
+	    slurm_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
 	    slurm_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
 	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_time(s, err) < 0 ||
 	    (strcmp(container, "none") == 0 && slurm_check_env(s, err) < 0))

@@ -197,9 +197,7 @@ void say_data(const void *bytes, size_t length)
 		return;
 	}
 	str_add_bytes(&text, bytes, length);
-	for (size_t i = 0; i < length; i++)
-		if (!text.text[i])
-			text.text[i] = '?';
+	nuls_replace(text.text, text.length, '?');
 	fputs(foreign_clean(text.text), stdout);
 }
 

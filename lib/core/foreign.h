@@ -5,8 +5,8 @@
  * A terminal obeys some characters: ESC and the C1 control U+009B begin commands that can clear the
  * screen, change the title or type an answer, CR goes back over the line, and the bidirectional
  * controls show words in another order. No such character goes to standard output or standard
- * error, whether a terminal stands there or a pipe whose reader shows it later. What a job prints is data: it goes to a
- * pipe or a file as it is (say_data, deployer/job/console/output.h). foreign_clean is
+ * error, whether a terminal stands there or a pipe whose reader shows it later. What a job prints is
+ * data: it goes to a pipe or a file as it is (say_data, deployer/job/console/output.h). foreign_clean is
  * the only function that decides; log.h, progress.h, term.h and the functions below call it, and
  * `make lint` (banned) allows no other way to print in cli/.
  *

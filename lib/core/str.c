@@ -121,6 +121,14 @@ void str_one_line(struct str *s, size_t keep_bytes)
 	*s = line;
 }
 
+void nuls_replace(char *bytes, size_t length, char with)
+{
+	for (char *nul; (nul = memchr(bytes, '\0', length)); bytes = nul) {
+		length -= (size_t)(nul - bytes);
+		*nul = with;
+	}
+}
+
 bool starts_with(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -57,6 +57,9 @@ void str_one_line(struct str *s, size_t keep_bytes);
 bool starts_with(const char *text, const char *prefix);
 bool ends_with(const char *text, const char *suffix);
 
+/* Puts `with` in the place of each NUL byte, so that the bytes are one text. */
+void nuls_replace(char *bytes, size_t length, char with);
+
 /* Points to the last `bytes` of the text or less, at the start of a line if there is one. */
 const char *text_tail(const char *text, size_t bytes);
 /*

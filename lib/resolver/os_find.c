@@ -157,7 +157,7 @@ static bool os_tag_is_of(const struct table *table, size_t row, const char *tag)
 	return false;
 }
 
-/* Whether the repository holds releases of that row's OS, and no others: "only" for one that has its name ("ubi9/ubi"). */
+/* Whether the repository holds releases of that row's OS. *only: the release is in its name ("ubi9/ubi"), so no tag says it. */
 static bool os_repository_is_of(const struct table *table, size_t row, const char *repository,
 				bool *only, struct arena *arena)
 {

@@ -71,6 +71,18 @@ static void *late_curl_symbol(const char *name)
 		call arguments;                   \
 	}
 
+#define LATE_CURL_WORD(result, name, handle, option) \
+	result name(handle *own, option what, ...)   \
+	{                                            \
+		LATE_CURL(name)                      \
+		va_list arguments;                   \
+		void *word;                          \
+		va_start(arguments, what);           \
+		word = va_arg(arguments, void *);    \
+		va_end(arguments);                   \
+		return call(own, what, word);        \
+	}
+
 LATE_CURL_CALL(CURLcode, curl_global_init, (long flags), (flags))
 LATE_CURL_CALL(CURL *, curl_easy_init, (void), ())
 LATE_CURL_DO(curl_easy_cleanup, (CURL * easy), (easy))
@@ -115,38 +127,6 @@ CURLUcode late_curl_url_get(CURLU *url, CURLUPart part, char **text, unsigned fl
 	return call(url, part, text, flags);
 }
 
-CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...)
-{
-	LATE_CURL(curl_easy_setopt)
-	va_list arguments;
-	void *word;
-
-	va_start(arguments, option);
-	word = va_arg(arguments, void *);
-	va_end(arguments);
-	return call(easy, option, word);
-}
-
-CURLcode curl_easy_getinfo(CURL *easy, CURLINFO info, ...)
-{
-	LATE_CURL(curl_easy_getinfo)
-	va_list arguments;
-	void *word;
-
-	va_start(arguments, info);
-	word = va_arg(arguments, void *);
-	va_end(arguments);
-	return call(easy, info, word);
-}
-
-CURLMcode curl_multi_setopt(CURLM *multi, CURLMoption option, ...)
-{
-	LATE_CURL(curl_multi_setopt)
-	va_list arguments;
-	void *word;
-
-	va_start(arguments, option);
-	word = va_arg(arguments, void *);
-	va_end(arguments);
-	return call(multi, option, word);
-}
+LATE_CURL_WORD(CURLcode, curl_easy_setopt, CURL, CURLoption)
+LATE_CURL_WORD(CURLcode, curl_easy_getinfo, CURL, CURLINFO)
+LATE_CURL_WORD(CURLMcode, curl_multi_setopt, CURLM, CURLMoption)

@@ -95,7 +95,7 @@ script() {
 	run -2 ringup export slurm --set container=pyxis plain
 	[[ $output == *"needs an image in a registry"* ]]
 	run -2 ringup export slurm --set container=podman plain
-	[[ $output == *"there are auto, pyxis, apptainer and none"* ]]
+	[[ $output == *"it is one of: auto pyxis apptainer none"* ]]
 	run -2 ringup export slurm --set $'partition=a\n#SBATCH --uid=0' plain
 	[[ $output == *"cannot stand in an option of sbatch"* ]]
 	run -2 ringup export slurm --set time=abc plain

@@ -298,9 +298,11 @@ hash() {
 	says 0
 	grep -qxF 'FROM docker.io/library/ubuntu:22.04 AS stack' ../out
 	# whoever names CUDA gets it, and so does a driver that needs the libraries of a newer one
-	apart ringup recipe horovod==0.28.1 torch==2.15.0 cuda==13.2.2 os==ubuntu24.04
-	says 0
-	grep -qF cuda-libraries-13-2 ../out
+	for cuda in cuda==13.2.2 'CUDA == 13.2.2'; do
+		apart ringup recipe horovod==0.28.1 torch==2.15.0 "$cuda" os==ubuntu24.04
+		says 0
+		grep -qF cuda-libraries-13-2 ../out
+	done
 	apart ringup recipe horovod==0.28.1 torch==2.6.0 driver==470.57.02 gpu==A100
 	says 0
 	sed '/ AS build$/,$d' ../out | grep -E 'cuda-compat|nvidia/cuda'

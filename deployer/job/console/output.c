@@ -230,20 +230,19 @@ static char *output_last(const char *folder, int rank, int lines, size_t bytes_m
 	char *bytes = arena_alloc(arena, bytes_max + 1), *start;
 	_cleanup_(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), most = (off_t)bytes_max;
-	ssize_t got = size > 0 ? pread(fd, bytes, bytes_max, size > most ? size - most : 0) : 0;
+	ssize_t done = size > 0 ? pread(fd, bytes, bytes_max, size > most ? size - most : 0) : 0;
+	size_t got = done > 0 ? (size_t)done : 0;
 
 	/* the rest of a line that began before */
-	if (size > most && got > 0 && (start = memchr(bytes, '\n', (size_t)got)))
+	if (size > most && (start = memchr(bytes, '\n', got)))
 		memset(bytes, '\n', (size_t)(start - bytes));
-	while (got > 0 && bytes[got - 1] == '\n')
+	while (got && bytes[got - 1] == '\n')
 		got--;
-	bytes[got > 0 ? got : 0] = '\0';
-	for (start = bytes + (got > 0 ? got : 0); start > bytes; start--)
+	bytes[got] = '\0';
+	for (start = bytes + got; start > bytes; start--)
 		if (start[-1] == '\n' && --lines == 0)
 			break;
-	for (char *p = start; p < bytes + got; p++)
-		if (!*p)
-			*p = ' ';
+	nuls_replace(start, (size_t)(bytes + got - start), ' ');
 	return start;
 }
 

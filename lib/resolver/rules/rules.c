@@ -412,8 +412,8 @@ static bool ptx_breach(const struct search *s, const struct value *cuda, struct 
 
 /*
  * Whether the value takes something that is NVIDIA's for the OS: a CUDA that no wheel of this stack brings, or
- * whose headers a library of the network is built with, and a cuDNN or NCCL beside the wheel's that is a package, or that is compiled
- * with the toolkit. An archive needs nothing of the OS.
+ * whose headers a library of the network is built with, and a cuDNN or NCCL beside the wheel's that is a package,
+ * or that is compiled with the toolkit. An archive needs nothing of the OS.
  */
 static bool takes_repository(const struct search *s, const struct value *value,
 			     const struct value *cuda)

@@ -52,8 +52,8 @@ struct search {
 	const uint64_t *within;
 	bool is_unranked; /* any stack is enough, not the best one */
 	uint64_t *waived; /* bit per conflict rule that does not count */
-	struct search *
-		uncompiled; /* for sets of units of which nothing is compiled (conflict.c); NULL until it is made */
+	/* for sets of units of which nothing is compiled (conflict.c); NULL until it is made */
+	struct search *uncompiled;
 	size_t budget; /* gives up after so many tried values; 0: never */
 	struct assignment now;
 	struct trace trace;

@@ -62,6 +62,19 @@ static void test_trim(void **state)
 	assert_string_equal(s.text, "");
 }
 
+static void test_nuls(void **state)
+{
+	char bytes[] = "\0ab\0\0c\0";
+
+	(void)state;
+	nuls_replace(bytes, 0, '?');
+	assert_int_equal(bytes[0], '\0');
+	nuls_replace(bytes, 6, '?');
+	assert_string_equal(bytes, "?ab??c");
+	nuls_replace(bytes, 6, '!');
+	assert_string_equal(bytes, "?ab??c");
+}
+
 static void test_ends(void **state)
 {
 	(void)state;
@@ -170,6 +183,7 @@ int main(void)
 		cmocka_unit_test(test_grow),
 		cmocka_unit_test(test_ceiling),
 		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_nuls),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_nearest_word),
 		cmocka_unit_test(test_nearest_word_of_long_words),
