@@ -35,7 +35,7 @@ static void hear_name(int from, pid_t child, char *name, size_t size)
 			break;
 		else if (interrupted() && !told_to_stop) {
 			told_to_stop = true;
-			kill(child, interrupt_status() - 128);
+			kill(child, interrupt_signal());
 		}
 	}
 	name[length] = '\0';

@@ -154,7 +154,7 @@ void run_check_hosts(struct job_run *run, uint64_t now)
 
 static const char *run_interruption(void)
 {
-	switch (interrupt_status() - 128) {
+	switch (interrupt_signal()) {
 	case SIGTERM:
 		return "interrupted by SIGTERM";
 	case SIGHUP:

@@ -131,11 +131,16 @@ bool interrupted(void)
 	return atomic_load(&interrupt_flag);
 }
 
-int interrupt_status(void)
+int interrupt_signal(void)
 {
 	int number = atomic_load(&interrupt_number);
 
-	return number ? 128 + number : ERROR_INTERRUPTED;
+	return number ? number : SIGINT;
+}
+
+int interrupt_status(void)
+{
+	return 128 + interrupt_signal();
 }
 
 static void on_passed(int number)

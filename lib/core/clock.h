@@ -38,6 +38,8 @@ bool interrupted_twice(void);
 /* The person was asked what the signal was to mean: it counts no longer, and waits go on. */
 void interrupt_forget(void);
 bool interrupted(void);
+/* Which signal it was: SIGINT, SIGTERM or SIGHUP. */
+int interrupt_signal(void);
 /* The status of a command that ends because of it: 130, and 143 or 129 when it was SIGTERM or SIGHUP, as a shell has it. */
 int interrupt_status(void);
 
