@@ -303,9 +303,22 @@ hash() {
 		says 0
 		grep -qF cuda-libraries-13-2 ../out
 	done
-	apart ringup recipe horovod==0.28.1 torch==2.6.0 driver==470.57.02 gpu==A100
+	apart ringup recipe horovod==0.28.1 torch==2.6.0+cu124 driver==470.57.02 gpu==A100
 	says 0
-	sed '/ AS build$/,$d' ../out | grep -E 'cuda-compat|nvidia/cuda'
+	sed '/ AS build$/,$d' ../out | grep -F 'FROM docker.io/nvidia/cuda:12.4.1-runtime'
+	# and what is built by nvcc or compiles at run time beside torch, a base of one's own, and a bare host
+	for beside in flash-attn deepspeed; do
+		apart ringup recipe horovod==0.28.1 torch==2.15.0 "$beside" os==ubuntu24.04
+		says 0
+		sed '/ AS build$/,$d' ../out | grep -F 'cuda-libraries-13-2'
+	done
+	apart ringup recipe --format script horovod==0.28.1 torch==2.15.0 gpu==H100 os==ubuntu24.04
+	says 0
+	grep -F 'cuda-libraries-13-2' ../out
+	echo 'image: {base: "docker.io/library/ubuntu:24.04"}' >>cluster.yaml
+	apart ringup recipe horovod==0.28.1 torch==2.15.0 gpu==H100
+	says 0
+	sed '/ AS build$/,$d' ../out | grep -F 'cuda-libraries-13-2'
 }
 
 @test "a small image says what it does without" {
