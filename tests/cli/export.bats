@@ -164,6 +164,10 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 		/other:/data/ another volume has that path in the container
 		/ram:/dev/shm the pods have their shared memory at /dev/shm
 	END
+	# of two paths one may begin as the other
+	sed 's#^  volumes: .*#  volumes: ["/data:/data:ro", "/more:/data2", "/less:/dat"]#' cluster.yaml >volumes.yaml
+	ringup -f volumes.yaml export kubernetes --image "$IMAGE" plain >out
+	grep -q '/data2' out
 	ringup export kubernetes --image "$IMAGE" --set namespace= --set cpu=1500m --set memory=1.5Gi --set node=pool --set rdma-resource=rdma/x=2 plain >out
 	python3 "$ROOT/tests/cli/manifests.py" out
 	# what is asked for is not more than the limit
