@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # bench/fleet.sh [ROUNDS [HOSTS...]]: the same command on many hosts, by ringup, pdsh and clush in turn; and a file to one host,
-# by `ringup cp` and by a pipe into ssh. The hosts are addresses of 127.1.0.0/16 at one sshd of this machine, so that the client
+# by `ringup cp`, by a pipe into ssh and by scp. The hosts are addresses of 127.1.0.0/16 at one sshd of this machine, so that the client
 # shares the processors with all of the hosts. Prints medians of wall seconds, of the client's CPU seconds and of its resident
 # set, and the floor: the CPU seconds that sshd itself took, over the processors. ringup-kept is the second command over the
 # connections that ssh.keep left open. Needs root, pdsh and clush (clustershell).
@@ -26,7 +26,7 @@ ssh-keygen -q -t ed25519 -N '' -f .ssh/id_ed25519
 ssh-keygen -q -t ed25519 -N '' -f host_key
 echo "[127.1.*]:$PORT $(cut -d' ' -f1,2 host_key.pub)" >known
 /usr/sbin/sshd -f /dev/null -h "$WORK/host_key" -E "$WORK/sshd.log" -o "PidFile=$WORK/sshd.pid" -o "Port=$PORT" -o ListenAddress=0.0.0.0 \
-	-o "AuthorizedKeysFile=$WORK/.ssh/id_ed25519.pub" -o StrictModes=no -o UsePAM=no -o MaxStartups=4000 \
+	-o "AuthorizedKeysFile=$WORK/.ssh/id_ed25519.pub" -o "Subsystem=sftp internal-sftp" -o StrictModes=no -o UsePAM=no -o MaxStartups=4000 \
 	-o SetEnv=SHLVL=5 # else bash reads .bashrc, which is not what is measured (bash(1), INVOCATION)
 until [ -s sshd.pid ]; do sleep 0.05; done
 
@@ -119,6 +119,9 @@ for ((round = 0; round < ROUNDS; round++)); do
 	cmp -s file there/file
 	rm -f there/*
 	timed cp/ssh-pipe sh -c "ssh -F ssh_config 127.1.0.1 'cat >$WORK/there/file' <file"
+	rm -f there/*
+	timed cp/scp scp -q -F ssh_config file "127.1.0.1:$WORK/there/"
 done
 row cp/ringup
 row cp/ssh-pipe
+row cp/scp

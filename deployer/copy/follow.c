@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define STEP_BYTES (256 * KIB)
+#define STEP_BYTES (64 * KIB)
 #define WAIT_USEC 2000
 
 /* Adds what is there; the position of the descriptor does not matter to it, and does not change. */

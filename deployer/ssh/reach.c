@@ -157,6 +157,7 @@ static int reach_fill(const struct cluster *c, const struct host *host, const ch
 		.proxy_jump = config.jump_given ? "" : config.proxy_jump,
 		.proxy_command = config.jump_given ? "" : config.proxy_command,
 		.has_remote_command = config.has_remote_command,
+		.names_ciphers = config.names_ciphers,
 		.jump = "",
 		.transport = c->ssh.transport,
 		.keep_s = c->ssh.keep_s,

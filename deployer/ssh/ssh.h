@@ -38,6 +38,7 @@ struct ssh_target {
 	/* the way of ~/.ssh/config to it, with all values in their places; "" for none. Not where `via` is the way */
 	const char *proxy_jump, *proxy_command;
 	bool has_remote_command;      /* ~/.ssh/config has a command for its logins */
+	bool names_ciphers;	      /* ~/.ssh/config or the machine's file names ciphers */
 	const struct ssh_target *via; /* the last jump host before it; NULL: none */
 	const char *jump;	      /* all of them, USER@HOST:PORT,...; "" when none */
 	bool direct; /* cluster.yaml says how to reach it: no jump host of ~/.ssh/config */

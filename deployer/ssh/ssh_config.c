@@ -384,6 +384,7 @@ static int config_line(struct config_reader *r, const char *line)
 		return -1;
 	if (!value || !*value)
 		return config_error(r, "there is no value for", name);
+	r->config->names_ciphers |= strcmp(name, "ciphers") == 0;
 	if (r->active && strcmp(name, "proxycommand") == 0) /* a shell takes it apart */
 		config_set_proxy(r, name, whole);
 	for (; value && strcmp(name, "include") == 0;)

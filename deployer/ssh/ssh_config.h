@@ -28,6 +28,7 @@ struct ssh_config {
 	bool is_unsure; /* another user, port or address may follow from what `beyond` names: ask ssh -G */
 	const char *proxy_jump, *proxy_command; /* as the file has them; none counts */
 	bool has_remote_command;
+	bool names_ciphers; /* for any host: which of them count may hang on what is not decided here */
 };
 
 /* Nothing is known of the host. */

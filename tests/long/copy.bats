@@ -340,3 +340,23 @@ facts() {
 	try nothing a
 	says 1 'a of '"$PWD/there"' did not come'
 }
+
+@test "the scripts of a copy: sums at the borders of pieces, from any offset, in each shell" {
+	local shell size offset scripts="$BATS_TEST_DIRNAME/../../deployer/remote" sum
+	for size in 5 33554432 33554433; do
+		head -c "$size" /dev/urandom >file
+		for offset in 0 5 33554432; do
+			((offset <= size)) || continue
+			tail -c "+$((offset + 1))" file >rest
+			sum=$(sha256sum <rest | cut -d' ' -f1)
+			for shell in dash bash "busybox sh"; do
+				head -c "$offset" file >new.h.ringup-part
+				[ "$($shell "$scripts/copy_in.sh" new "$offset" h <rest)" = "sum=$sum" ]
+				cmp file new.h.ringup-part
+				$shell "$scripts/copy_out.sh" file "$offset" >out.rest 2>said
+				cmp rest out.rest
+				[ "$(cat said)" = "sum=$sum" ]
+			done
+		done
+	done
+}

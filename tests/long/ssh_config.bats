@@ -103,6 +103,31 @@ hosts() {
 	says 1 'the host refused'
 }
 
+# cipher: what the sshd 1 took for the last login
+cipher() {
+	sed -n 's/.*kex: client->server cipher: \([^ ]*\).*/\1/p' sshd1.log | tail -n1
+}
+
+@test "AES-GCM comes first, unless a file names ciphers; a host that has only others is reached" {
+	end_sshd 1
+	start_sshd 1 -o LogLevel=DEBUG1
+	hosts openssh one
+	config 'Host one' '  HostName 127.0.0.1' "  Port $PORT"
+	apart ringup exec -l -- true
+	says 0
+	[ "$(cipher)" = aes128-gcm@openssh.com ]
+	config 'Match exec true' '  Ciphers aes256-ctr' 'Host one' '  HostName 127.0.0.1' "  Port $PORT"
+	apart ringup exec -l -- true
+	says 0
+	[ "$(cipher)" = aes256-ctr ]
+	end_sshd 1
+	start_sshd 1 -o LogLevel=DEBUG1 -o Ciphers=chacha20-poly1305@openssh.com
+	config 'Host one' '  HostName 127.0.0.1' "  Port $PORT"
+	apart ringup exec -l -- true
+	says 0
+	[ "$(cipher)" = chacha20-poly1305@openssh.com ]
+}
+
 @test "an agent with many keys: the key of cluster.yaml comes first, by both transports" {
 	local n transport
 	end_sshd 1
