@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
-#include "cli/app/stages.h"
+#include "cli/app/stage_fleet.h"
 
 #include "core/foreign.h"
 #include "core/json.h"
@@ -8,6 +8,33 @@
 #include "deployer/records/history.h"
 
 #include <string.h>
+
+struct options {
+	struct words hosts;
+};
+
+static const struct opt options[] = {
+	HOSTS_OPTION(struct options, hosts),
+	OPT_END,
+};
+
+/* Leaves what the chosen hosts had part in, and of it these hosts alone. */
+static void history_choose(cJSON *documents, const struct cluster *chosen, struct arena *arena)
+{
+	for (int i = cJSON_GetArraySize(documents) - 1; i >= 0; i--) {
+		cJSON *hosts =
+			cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(documents, i), "hosts");
+
+		for (int k = cJSON_GetArraySize(hosts) - 1; k >= 0; k--) {
+			const char *name = json_text(cJSON_GetArrayItem(hosts, k), "host", arena);
+
+			if (!name || !cluster_host(chosen, name))
+				cJSON_DeleteItemFromArray(hosts, k);
+		}
+		if (!cJSON_GetArraySize(hosts))
+			cJSON_DeleteItemFromArray(documents, i);
+	}
+}
 
 /* "2 of 3 hosts changed, 1 failed" */
 static const char *history_hosts(const cJSON *document, struct arena *arena)
@@ -76,12 +103,15 @@ static int history_run(struct context *ctx, void *values, const char *const *arg
 		       struct error *err)
 {
 	_cleanup_(json_free) cJSON *documents = NULL;
+	const struct options *o = values;
 	struct stages s;
 
-	(void)values;
 	(void)arguments;
-	if (stage_cluster(&s, ctx, err) < 0 || history_read(&s.cluster, &documents, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0 || history_read(&s.cluster, &documents, err) < 0 ||
+	    stage_choose(&s, &o->hosts, NULL, err) < 0)
 		return -1;
+	if (o->hosts.count)
+		history_choose(documents, &s.cluster, s.arena);
 	if (ctx->json)
 		history_print_json(documents);
 	else
@@ -95,6 +125,9 @@ const struct command command_history = {
 	.summary = "who changed the cluster when, to what, and how it ended",
 	.help = "Lists each up, down, restart and rollback from this folder that changed a host or failed on\n"
 		"one, the oldest first. CHANGED counts hosts. The last 50 are kept, in .ringup/history.\n"
-		"'ringup rollback NUMBER' goes back to the image and stack of a line.\n",
+		"'ringup rollback NUMBER' goes back to the image and stack of a line. With --hosts, the lines in which\n"
+		"these hosts had part, and CHANGED counts these alone.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
 	.run = history_run,
 };

@@ -2,6 +2,7 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_apply.h"
 #include "cli/app/stage_build.h"
+#include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
 #include "cli/app/stage_push.h"
@@ -20,11 +21,13 @@
 
 struct options {
 	struct job_care care;
+	struct words hosts;
 	int rolling;
 };
 
 static const struct opt options[] = {
 	ROLLING_OPTION(struct options, rolling),
+	HOSTS_OPTION(struct options, hosts),
 	JOB_CARE_OPTIONS(struct options, care),
 	OPT_END,
 };
@@ -176,7 +179,8 @@ static int rollback_run(struct context *ctx, void *values, const char *const *ar
 	struct stages s;
 	int rc;
 
-	if (stage_cluster(&s, ctx, err) < 0 || stage_hold_idle(&s, &o->care, &lock, err) < 0 ||
+	if (stage_cluster(&s, ctx, err) < 0 || stage_ask_only(&s, &o->hosts, NULL, err) < 0 ||
+	    stage_hold_idle(&s, &o->care, &lock, err) < 0 ||
 	    rollback_find(&s, arguments[0], &r, err) < 0)
 		return -1;
 	rc = stage_meet_hosts(&s, false, err);
@@ -196,7 +200,8 @@ const struct command command_rollback = {
 	.help = "Without a NUMBER, it goes back to the newest 'up' or 'rollback' that ended well with another image\n"
 		"or stack than the last one; 'ringup history' has the numbers. The image is taken by its digest:\n"
 		"when neither the registry nor the hosts have it, nothing is changed. cluster.yaml stays as it is,\n"
-		"so its settings of containers hold.\n",
+		"so its settings of containers hold. With --hosts only these hosts go back: the others keep what they\n"
+		"have until the next 'rollback' or 'up', and 'ringup status' names them.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.max_arguments = 1,

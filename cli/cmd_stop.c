@@ -18,6 +18,15 @@
 #define STOP_SECONDS \
 	16 /* and the grace: longer than a run needs to end everything (deployer/job/run.c) */
 
+struct options {
+	struct words hosts;
+};
+
+static const struct opt options[] = {
+	HOSTS_OPTION(struct options, hosts),
+	OPT_END,
+};
+
 /* What is printed of a job: the text, or an element of `jobs` with --json. */
 static void stop_say(cJSON *jobs, const char *name, const char *state, int left, const char *text)
 {
@@ -161,13 +170,15 @@ static int stop_run(struct context *ctx, void *values, const char *const *argume
 {
 	_cleanup_(json_free) cJSON *json = ctx->json ? json_document() : NULL;
 	cJSON *jobs = json ? cJSON_AddArrayToObject(json, "jobs") : NULL;
+	const struct options *o = values;
+	const char *const *names;
 	struct stages s;
 
-	(void)values;
-	if (stage_cluster_or_defaults(&s, ctx, err) < 0)
+	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
+	    stage_name_jobs(ctx, &o->hosts, arguments, &names, err) < 0)
 		return -1;
-	for (; *arguments; arguments++)
-		if (stop_job(&s, jobs, *arguments, err) < 0)
+	for (; *names; names++)
+		if (stop_job(&s, jobs, *names, err) < 0)
 			return -1;
 	if (json)
 		json_print(stdout, json);
@@ -176,12 +187,14 @@ static int stop_run(struct context *ctx, void *values, const char *const *argume
 
 const struct command command_stop = {
 	.name = "stop",
-	.arguments = "JOB...",
+	.arguments = "[JOB...]",
 	.summary = "ends a job on every host",
 	.help = "Returns when nothing of the job is left: SIGTERM first, and SIGKILL after 4 seconds, or after those\n"
 		"of 'run --grace'. With 'run --retries' it is not started again. Of a job that is lost it ends what\n"
-		"is left on the hosts. A job of a scheduler (run --on) is cancelled there.\n",
-	.min_arguments = 1,
+		"is left on the hosts. A job of a scheduler (run --on) is cancelled there. In place of jobs, --hosts\n"
+		"ends all jobs of this cluster that have a rank on these hosts.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
 	.max_arguments = -1,
 	.run = stop_run,
 };

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "deployer/scheduler/scheduled.h"
 
 #include <string.h>
 #include <unistd.h>
+
+struct options {
+	struct words hosts;
+};
+
+static const struct opt options[] = {
+	HOSTS_OPTION(struct options, hosts),
+	OPT_END,
+};
 
 /* Follows a job of a scheduler, unless another ringup does. */
 static int wait_follow(struct job_record *record, struct arena *arena, struct error *err)
@@ -57,42 +68,85 @@ static int wait_result(const struct job_record *record, struct error *err)
 	return -1;
 }
 
-static void wait_print(const struct job_record *record, int status)
+static cJSON *wait_fill(cJSON *json, const struct job_record *record, int status)
 {
-	_cleanup_(json_free) cJSON *json = json_document();
-
 	cJSON_AddStringToObject(json, "job", record->name);
 	cJSON_AddStringToObject(json, "state", record->state);
 	cJSON_AddNumberToObject(json, "status", status);
 	cJSON_AddNumberToObject(json, "ranks", record->ranks);
 	cJSON_AddStringToObject(json, "folder", record->folder);
 	json_add_text(json, "reason", record->reason);
-	json_print(stdout, json);
+	return json;
+}
+
+/* One job: its document is printed even where it failed. */
+static int wait_one(struct stages *s, const char *name, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = s->ctx->json ? json_document() : NULL;
+	struct job_record record;
+	int rc;
+
+	if (wait_for_job(s, name, &record, err) < 0)
+		return -1;
+	rc = wait_result(&record, err);
+	if (json) {
+		wait_fill(json, &record, rc < 0 ? (int)err->kind : 0);
+		json_print(stdout, json);
+	}
+	return rc;
+}
+
+/* All of them: the end of the first that failed becomes the command's, and the others are said. */
+static int wait_all(struct stages *s, const char *const *names, struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = s->ctx->json ? json_document() : NULL;
+	cJSON *jobs = json ? cJSON_AddArrayToObject(json, "jobs") : NULL;
+	int all = 0;
+
+	for (; *names; names++) {
+		struct job_record record;
+		struct error own = {0};
+		int rc;
+
+		if (wait_for_job(s, *names, &record, err) < 0)
+			return -1;
+		rc = wait_result(&record, &own);
+		if (jobs)
+			cJSON_AddItemToArray(jobs, wait_fill(cJSON_CreateObject(), &record,
+							     rc < 0 ? (int)own.kind : 0));
+		if (rc < 0 && all < 0)
+			log_error(own.text);
+		else if (rc < 0)
+			*err = own;
+		all = rc < 0 ? rc : all;
+	}
+	if (json)
+		json_print(stdout, json);
+	return all;
 }
 
 static int wait_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
-	struct job_record record;
+	const struct options *o = values;
+	const char *const *names;
 	struct stages s;
-	int rc;
 
-	(void)values;
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
-	    wait_for_job(&s, arguments[0], &record, err) < 0)
+	    stage_name_jobs(ctx, &o->hosts, arguments, &names, err) < 0)
 		return -1;
-	rc = wait_result(&record, err);
-	if (ctx->json)
-		wait_print(&record, rc < 0 ? (int)err->kind : 0);
-	return rc;
+	return o->hosts.count ? wait_all(&s, names, err) : wait_one(&s, *names, err);
 }
 
 const struct command command_wait = {
 	.name = "wait",
-	.arguments = "JOB",
+	.arguments = "[JOB]",
 	.summary = "waits for a job's end",
-	.help = "The exit status is that of the job; with 'run --retries' that of its last start.\n",
-	.min_arguments = 1,
+	.help = "The exit status is that of the job; with 'run --retries' that of its last start. In place of a job,\n"
+		"--hosts waits for all jobs of this cluster that have a rank on these hosts; the status is then that\n"
+		"of the first that failed.\n",
+	.options = options,
+	.options_bytes = sizeof(struct options),
 	.max_arguments = 1,
 	.run = wait_run,
 };

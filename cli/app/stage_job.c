@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_job.h"
+
+#include "cli/app/stage_fleet.h"
 #include "cli/app/stage_plan.h"
 
 #include "core/clock.h"
@@ -178,6 +180,51 @@ int stage_running_job(const struct stages *s, struct arena *arena, const char **
 		if (!*list[i].ended && !list[i].is_local && strcmp(list[i].state, "waiting") != 0 &&
 		    job_is_alive(&list[i]))
 			*name = list[i].name;
+	return 0;
+}
+
+int stage_jobs_on(struct context *ctx, const struct words *sets, struct words *names,
+		  struct error *err)
+{
+	struct job_record *list;
+	struct stages chosen;
+	size_t count;
+
+	if (stage_cluster(&chosen, ctx, err) < 0 || stage_choose(&chosen, sets, NULL, err) < 0 ||
+	    job_records_list(&chosen.cluster, chosen.arena, &list, &count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const char *const *host = list[i].host_names;
+
+		if (*list[i].ended || list[i].is_local || !host)
+			continue;
+		while (*host && !cluster_host(&chosen.cluster, *host))
+			host++;
+		if (*host)
+			words_add(names, list[i].name);
+	}
+	return 0;
+}
+
+int stage_name_jobs(struct context *ctx, const struct words *sets, const char *const *arguments,
+		    const char *const **names, struct error *err)
+{
+	struct words found = WORDS_INIT(ctx->arena);
+
+	*names = arguments;
+	if (!sets->count)
+		return *arguments ? 0
+				  : error_set(err, ERROR_USAGE,
+					      "which job? Name one, or hosts with --hosts; "
+					      "'ringup ps' lists the jobs");
+	if (*arguments)
+		return error_set(err, ERROR_USAGE,
+				 "name either jobs or hosts: --hosts means all jobs there");
+	if (stage_jobs_on(ctx, sets, &found, err) < 0)
+		return -1;
+	if (!found.count)
+		log_info("no job of this cluster runs there");
+	*names = words_list(&found);
 	return 0;
 }
 

@@ -46,6 +46,17 @@ int stage_check_jobs(const struct stages *stages, struct error *err);
 int stage_running_job(const struct stages *stages, struct arena *arena, const char **name,
 		      struct error *err);
 
+/*
+ * Adds the names of the jobs that have not ended and have a rank on one of the hosts of these sets (HOSTS_OPTION). A job that
+ * waits for its hosts has none. ERROR_USAGE for a host that is not in the cluster.
+ */
+int stage_jobs_on(struct context *ctx, const struct words *sets, struct words *names,
+		  struct error *err);
+
+/* For commands about jobs: their names are given, or the hosts whose jobs are meant. `names` are NULL-terminated. */
+int stage_name_jobs(struct context *ctx, const struct words *sets, const char *const *arguments,
+		    const char *const **names, struct error *err);
+
 /* What a command that changes containers does while jobs run in them: neither, it refuses and names one. */
 struct job_care {
 	bool force; /* the jobs end with their containers */

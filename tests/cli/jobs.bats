@@ -353,3 +353,24 @@ lose_supervisor() {
 	grep -q 'gone: the ringup that ran it was killed' err
 	rm -rf /tmp/ringup-job-"$id"-127.0.0.[12]
 }
+
+@test "--hosts: stop and wait are about the jobs that have ranks there" {
+	ringup run --detach --name one --hosts node01 -- sh -c "exec $MARK 100" >/dev/null 3>&- 4>&-
+	ringup run --detach --name two --hosts node02 -- sh -c "sleep 1; exit 7" >/dev/null 3>&- 4>&-
+	local rc=0
+	ringup wait --hosts node02 2>err || rc=$?
+	[ "$rc" = 7 ]
+	grep -q 'two: rank 0 on node02 ended with status 7' err
+	ringup stop -H 'node[01-02]' -x node01 >out 2>err
+	[ ! -s out ]
+	grep -q 'no job of this cluster runs there' err
+	ringup stop --json -H node01 | jq -e '.jobs | length == 1 and .[0].job == "one" and .[0].state == "stopped"'
+	ringup wait --json -H node01 | jq -e '.jobs == []'
+	for wrong in "stop" "wait" "stop one -H node01" "wait one -H node01" "stop -H node09"; do
+		rc=0
+		ringup $wrong 2>err || rc=$?
+		[ "$rc" = 2 ]
+	done
+	grep -q node09 err
+	job_left_nothing
+}

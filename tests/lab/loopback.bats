@@ -306,6 +306,9 @@ hosts_files() {
 	jq -e '.history[0] | .number == 1 and .command == "up" and .outcome == "done" and [.hosts[].outcome] == ["changed", "changed", "changed"]' history.json
 	jq -e 'all(.history[]; .user and .time and .outcome)' history.json
 	ringup history | grep -E '^ +1 .* up +done +3 of 3 '
+	ringup history -H node02 | grep -E '^ +1 .* up +done +1 of 1 '
+	ringup --json history -H 'node0[1-2]' -x node01 | jq -e 'all(.history[]; [.hosts[].host] == ["node02"])'
+	fails 2 history -H node09
 	[ "$(stat -c %a .ringup/history .ringup/history/000001.json | xargs)" = "700 600" ]
 	fails 2 restart
 	says "no container" none

@@ -155,6 +155,13 @@ policy() {
 	ringup -q -f newer.yaml up 3>&- 4>&-
 	new=$(jq -r .image ringup.lock)
 	differ image "$old" "$new"
+	# one host alone goes back, and status says so
+	ringup -q -f newer.yaml rollback --hosts node02 3>&- 4>&-
+	[ "$(inspect node01 .Config.Image) $(inspect node02 .Config.Image)" = "$new $old" ]
+	cmp ringup.lock old.lock
+	fails 4 status
+	says node01
+	ringup -q -f newer.yaml up 3>&- 4>&-
 	ringup -q -f newer.yaml rollback >out 2>&1 3>&- 4>&- || { cat out; false; }
 	grep -q "newer.yaml describes another image" out
 	cmp ringup.lock old.lock
