@@ -97,7 +97,7 @@ static int wait_one(struct stages *s, const char *name, struct error *err)
 }
 
 /* All of them: the end of the first that failed becomes the command's, and the others are said. */
-static int wait_all(struct stages *s, const char *const *names, struct error *err)
+static int wait_for_all(struct stages *s, const char *const *names, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = s->ctx->json ? json_document() : NULL;
 	cJSON *jobs = json ? cJSON_AddArrayToObject(json, "jobs") : NULL;
@@ -135,7 +135,7 @@ static int wait_run(struct context *ctx, void *values, const char *const *argume
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
 	    stage_name_jobs(ctx, &o->hosts, arguments, &names, err) < 0)
 		return -1;
-	return o->hosts.count ? wait_all(&s, names, err) : wait_one(&s, *names, err);
+	return o->hosts.count ? wait_for_all(&s, names, err) : wait_one(&s, *names, err);
 }
 
 const struct command command_wait = {
