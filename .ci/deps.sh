@@ -30,6 +30,7 @@ docker-registry        # run: the private registry
 openssh-server         # run: sshd of the lab hosts and of the containers
 openssh-client         # run: the system ssh and ssh-keygen
 mmdebstrap             # run: base root file systems
+slirp4netns            # run: the network of bare lab hosts
 iproute2               # run: network namespaces of the lab
 apache2-utils          # run: htpasswd for the registry
 openssl                # run: the registry CA by hand, and its tests

@@ -5,6 +5,7 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "deployer/lab/lab.h"
+#include "deployer/lab/lab_bare.h"
 #include "deployer/lab/lab_gpus.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ struct options {
 	int hosts;
 	bool loopback, nvlink, infiniband;
 	const char *engine, *user;
-	struct words gpus, drivers, no_toolkit;
+	struct words gpus, drivers, no_toolkit, bare;
 };
 
 static const struct opt options[] = {
@@ -24,6 +25,9 @@ static const struct opt options[] = {
 	 offsetof(struct options, engine)},
 	{0, "user", "NAME", "logins are those of this user, who is not root (root)", OPT_TEXT,
 	 offsetof(struct options, user)},
+	{0, "bare", "[HOST=]SYSTEM",
+	 "a fresh system with systemd and sshd and no engine, such as debian12, for 'ringup setup'",
+	 OPT_LIST, offsetof(struct options, bare)},
 	{0, "gpus", "[HOST=]NxGPU",
 	 "simulated GPUs of all hosts or one, such as 8xH100; none: without", OPT_LIST,
 	 offsetof(struct options, gpus)},
@@ -93,6 +97,8 @@ static void lab_fill(const char *name, struct str *out)
 {
 	if (strcmp(name, "gpus") == 0)
 		lab_gpus_list_models(out);
+	if (strcmp(name, "bare") == 0)
+		lab_bare_list(out);
 }
 
 static int up(struct context *ctx, const struct options *o, struct error *err)
@@ -103,6 +109,7 @@ static int up(struct context *ctx, const struct options *o, struct error *err)
 		.loopback = o->loopback,
 		.engine = o->engine,
 		.user = o->user,
+		.bare = o->bare,
 		.gpus = {.gpus = o->gpus,
 			 .drivers = o->drivers,
 			 .no_toolkit = o->no_toolkit,
@@ -153,7 +160,9 @@ const struct command command_lab = {
 		"@{gpus}.\n"
 		"  ringup lab up --gpus 8xH100 --driver 550.54.15 --nvlink\n"
 		"  ringup lab up --gpus node01=8xH100,node02=4xA100 --driver node02=470.57.02\n"
-		"Running it again with other --gpus changes the hosts: node02=7xH100 is a GPU that was lost.\n",
+		"Running it again with other --gpus changes the hosts: node02=7xH100 is a GPU that was lost.\n"
+		"--bare makes hosts out of their own system, on which 'ringup setup' can be tried: @{bare}.\n"
+		"  ringup lab up --bare node01=debian12,node02=debian11 --hosts 2\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.min_arguments = 1,

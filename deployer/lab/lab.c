@@ -8,6 +8,7 @@
 #include "core/progress.h"
 #include "deployer/ssh/keys/known_hosts.h"
 #include "plan/credentials.h"
+#include "deployer/lab/lab_bare.h"
 #include "deployer/lab/lab_gpus.h"
 #include "deployer/engine/engine.h"
 #include "deployer/lab/lab_loopback.h"
@@ -86,7 +87,8 @@ static int lab_start(struct lab *lab, struct arena *arena, struct error *err)
 		return -1;
 	if (lab->loopback)
 		return lab_loopback_up(lab, arena, err);
-	if (lab_netns_up(lab, arena, err) < 0 || lab_registry_up(lab, arena, err) < 0)
+	if (lab_bare_make(lab, arena, err) < 0 || lab_netns_up(lab, arena, err) < 0 ||
+	    lab_registry_up(lab, arena, err) < 0)
 		return -1;
 	return write_credentials(lab, arena, err);
 }
@@ -162,7 +164,7 @@ static int choose_kind(struct lab *lab, int host_count, bool force_loopback, str
 static int lab_set_gpus(struct lab *lab, const struct lab_gpus_wish *wish, struct arena *arena,
 			struct error *err)
 {
-	if (lab_gpus_apply(lab, wish, arena, err) < 0)
+	if (lab_gpus_apply(lab, wish, arena, err) < 0 || lab_bare_check(lab, err) < 0)
 		return -1;
 	for (int i = 0; i < lab->host_count; i++) {
 		struct lab_host *host = &lab->hosts[i];
@@ -200,6 +202,7 @@ int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *
 	    choose_engine(lab, wish->engine, err) < 0 ||
 	    choose_kind(lab, hosts, wish->loopback, arena, err) < 0 ||
 	    lab_choose_user(lab, wish->user, err) < 0 ||
+	    lab_bare_apply(lab, wish, arena, err) < 0 ||
 	    lab_set_gpus(lab, &wish->gpus, arena, err) < 0)
 		return -1;
 	if (lab_start(lab, arena, err) < 0)

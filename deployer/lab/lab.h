@@ -9,7 +9,7 @@
  * network namespaces or dockerd the lab has loopback hosts instead: one sshd of the calling user
  * per address, and no engine.
  *
- * Hosts may have GPUs that are not there (lab_gpus.h).
+ * Hosts may have GPUs that are not there (lab_gpus.h), or a system of their own (lab_bare.h).
  *
  * Everything lies in .ringup/lab beside cluster.yaml; state.json there says what runs.
  */
@@ -45,6 +45,7 @@ struct lab_host {
 	const char *name, *address;
 	struct lab_process process; /* first process of the host, or its sshd on loopback */
 	struct lab_gpus gpus;
+	const char *bare; /* its own system (lab_bare.h), "debian12"; "": that of this machine */
 	bool gpus_changed, restarts; /* by this run: its GPUs are written anew; it starts again */
 };
 
@@ -61,6 +62,7 @@ struct lab_wish {
 	bool loopback;	    /* even where namespaces are available */
 	const char *engine; /* of the hosts; NULL: what they have, or the usual one */
 	const char *user;   /* the login's, who is not root; NULL: what they have, or root */
+	struct words bare;  /* "debian12", "node01=debian12,node02=debian11": lab_bare.h */
 	struct lab_gpus_wish gpus;
 };
 

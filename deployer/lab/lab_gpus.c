@@ -214,37 +214,13 @@ static int lab_gpus_check_driver(const char *driver, struct error *err)
 			 "--driver: '%s' is no version of a driver, such as 550.54.15", driver);
 }
 
-/* The hosts that "node02=VALUE" or "VALUE" means, from *first to *last, and the value. */
-static int lab_gpus_hosts(const struct lab *lab, const char *option, const char *text, int *first,
-			  int *last, const char **value, struct arena *arena, struct error *err)
-{
-	const char *equals = strchr(text, '=');
-
-	*first = 0;
-	*last = lab->host_count - 1;
-	*value = equals ? equals + 1 : text;
-	if (!equals)
-		return 0;
-	for (int i = 0; i < lab->host_count; i++) {
-		const char *name = arena_printf(arena, "node%02d=", i + 1);
-
-		if (!starts_with(text, name))
-			continue;
-		*first = *last = i;
-		return 0;
-	}
-	return error_set(err, ERROR_USAGE,
-			 "%s %s: there is no such lab host; the hosts are node01 to node%02d",
-			 option, text, lab->host_count);
-}
-
 static int lab_gpus_set(struct lab *lab, const struct lab_gpus_wish *wish, const char *text,
 			struct arena *arena, struct error *err)
 {
 	const char *value;
 	int first, last;
 
-	if (lab_gpus_hosts(lab, "--gpus", text, &first, &last, &value, arena, err) < 0)
+	if (lab_hosts_meant(lab, "--gpus", text, &first, &last, &value, arena, err) < 0)
 		return -1;
 	if (strcmp(value, "none") == 0)
 		value = "";
@@ -276,7 +252,7 @@ static int lab_gpus_set_driver(struct lab *lab, const char *text, struct arena *
 	const char *value;
 	int first, last;
 
-	if (lab_gpus_hosts(lab, "--driver", text, &first, &last, &value, arena, err) < 0 ||
+	if (lab_hosts_meant(lab, "--driver", text, &first, &last, &value, arena, err) < 0 ||
 	    lab_gpus_check_driver(value, err) < 0)
 		return -1;
 	for (int i = first; i <= last; i++) {
@@ -296,7 +272,7 @@ static int lab_gpus_take_toolkit(struct lab *lab, const char *text, struct arena
 	const char *name = strcmp(text, "all") == 0 ? "" : arena_printf(arena, "%s=", text), *value;
 	int first, last;
 
-	if (lab_gpus_hosts(lab, "--no-toolkit", name, &first, &last, &value, arena, err) < 0)
+	if (lab_hosts_meant(lab, "--no-toolkit", name, &first, &last, &value, arena, err) < 0)
 		return -1;
 	for (int i = first; i <= last; i++)
 		lab->hosts[i].gpus.toolkit = false;

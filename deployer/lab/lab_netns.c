@@ -8,6 +8,7 @@
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/words.h"
+#include "deployer/lab/lab_bare.h"
 #include "deployer/lab/lab_gpus.h"
 #include "deployer/lab/lab_process.h"
 #include "deployer/lab/lab_state.h"
@@ -119,11 +120,11 @@ static int make_link(const struct lab *lab, size_t index, struct arena *arena, s
 	    proc_check(WORDS("ip", "link", "set", outside, "master", lab->name, "up"), err) < 0 ||
 	    proc_check(WORDS("ip", "-n", netns, "addr", "add", address, "dev", "eth0"), err) < 0 ||
 	    proc_check(WORDS("ip", "-n", netns, "link", "set", "eth0", "up"), err) < 0 ||
-	    proc_check(WORDS("ip", "-n", netns, "link", "set", "lo", "up"), err) < 0 ||
-	    proc_check(WORDS("ip", "-n", netns, "route", "add", "default", "via", gateway), err) <
-		    0)
+	    proc_check(WORDS("ip", "-n", netns, "link", "set", "lo", "up"), err) < 0)
 		return -1;
-	return 0;
+	if (*lab->hosts[index].bare) /* its way out is another one */
+		return 0;
+	return proc_check(WORDS("ip", "-n", netns, "route", "add", "default", "via", gateway), err);
 }
 
 /* Starts the first process. Its id on this machine is the id of unshare's child. */
@@ -137,15 +138,18 @@ static int start_init(struct lab *lab, size_t index, const char *state, struct a
 	const char *port = arena_printf(arena, "%d", lab->port);
 	const char *cgroup = arena_printf(arena, "/%s/%s", lab->name, host->name);
 	struct words environment = WORDS_INIT(arena);
+	const char *const *words;
 	pid_t pid;
 
 	lab_gpus_environment(lab, host, &environment);
-	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0 ||
-	    proc_spawn(WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
-			     "--fork", "--kill-child", "sh", script, state, host->name,
-			     host->address, port, cgroup, lab->engine, lab_setenv(&environment),
-			     lab->user),
-		       NULL, log, &pid, err) < 0)
+	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0)
+		return -1;
+	words = *host->bare ? lab_bare_words(lab, host, netns_name(lab, index, arena), arena, err)
+			    : WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc",
+				    "--pid", "--fork", "--kill-child", "sh", script, state,
+				    host->name, host->address, port, cgroup, lab->engine,
+				    lab_setenv(&environment), lab->user);
+	if (!words || proc_spawn(words, NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);
 	return lab_process_note(pid, log, &host->process, err);
@@ -197,7 +201,7 @@ static int start_host(struct lab *lab, size_t index, struct arena *arena, struct
 		return error_set(err, ERROR_FAILED,
 				 "its sshd did not start; see %s/host.log and %s/sshd.log", state,
 				 state);
-	return wait_engine(lab, index, state, arena, err);
+	return *host->bare ? 0 : wait_engine(lab, index, state, arena, err);
 }
 
 static void start_one(void *arg, size_t index)
@@ -211,7 +215,8 @@ static void start_one(void *arg, size_t index)
 
 	if (lab_process_alive(&host->process))
 		return;
-	step = progress_begin(host->name, "starts: network, sshd, container engine");
+	step = progress_begin(host->name, *host->bare ? "starts: network, system"
+						      : "starts: network, sshd, container engine");
 	rc = start_host(start->lab, index, &arena, &start->errors[index]);
 	progress_end(step, rc == 0, rc == 0 ? "%s up in %.1f s" : "%s failed after %.1f s",
 		     host->address, clock_seconds_since(begin));

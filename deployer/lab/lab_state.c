@@ -33,6 +33,29 @@ int lab_key(const struct lab *lab, const char *relative, struct arena *arena, st
 			  err);
 }
 
+int lab_hosts_meant(const struct lab *lab, const char *option, const char *text, int *first,
+		    int *last, const char **value, struct arena *arena, struct error *err)
+{
+	const char *equals = strchr(text, '=');
+
+	*first = 0;
+	*last = lab->host_count - 1;
+	*value = equals ? equals + 1 : text;
+	if (!equals)
+		return 0;
+	for (int i = 0; i < lab->host_count; i++) {
+		const char *name = arena_printf(arena, "node%02d=", i + 1);
+
+		if (!starts_with(text, name))
+			continue;
+		*first = *last = i;
+		return 0;
+	}
+	return error_set(err, ERROR_USAGE,
+			 "%s %s: there is no such lab host; the hosts are node01 to node%02d",
+			 option, text, lab->host_count);
+}
+
 static struct lab_process process_from(const cJSON *json)
 {
 	return (struct lab_process){(pid_t)json_int(json, "pid", 0),
@@ -118,6 +141,7 @@ void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab)
 			.address = json_text(item, "address", arena),
 			.process = process_from(json_member(item, "process")),
 			.gpus = state_gpus(item, arena),
+			.bare = state_text(item, "bare", arena),
 		};
 	}
 }
@@ -143,6 +167,7 @@ int lab_save(const struct lab *lab, struct error *err)
 		cJSON_AddStringToObject(item, "address", lab->hosts[i].address);
 		state_add_process(item, "process", &lab->hosts[i].process);
 		state_add_gpus(item, &lab->hosts[i].gpus);
+		json_add_text(item, "bare", lab->hosts[i].bare);
 		cJSON_AddItemToArray(hosts, item);
 	}
 	return json_write(lab_path(lab, "state.json", &arena), json, 0600, err);
@@ -166,8 +191,7 @@ static const char *machine_codename(struct arena *arena)
 	return arena_printf(arena, "Codename: %.*s", (int)strcspn(at, "\"\n"), at);
 }
 
-/* The first Debian archive that apt uses here: "deb URI" lines or deb822 "URIs:". */
-static const char *machine_apt(struct arena *arena)
+const char *lab_machine_apt(struct arena *arena)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	const char *codename = machine_codename(arena);
@@ -236,7 +260,7 @@ static void lab_add_stack(const struct lab *lab, struct str *out)
 
 static void add_mirrors(struct str *out, struct arena *arena)
 {
-	const char *apt = machine_apt(arena), *pip = machine_pip(arena);
+	const char *apt = lab_machine_apt(arena), *pip = machine_pip(arena);
 
 	if (!apt && !pip)
 		return;

@@ -11,6 +11,13 @@ const char *lab_path(const struct lab *lab, const char *relative, struct arena *
 /* A key pair at RELATIVE, made when missing. */
 int lab_key(const struct lab *lab, const char *relative, struct arena *arena, struct error *err);
 
+/* The hosts that "node02=VALUE" or "VALUE" of an option means, from *first to *last, and the value. */
+int lab_hosts_meant(const struct lab *lab, const char *option, const char *text, int *first,
+		    int *last, const char **value, struct arena *arena, struct error *err);
+
+/* The first Debian archive that apt uses here: "deb URI" lines or deb822 "URIs:"; or NULL. */
+const char *lab_machine_apt(struct arena *arena);
+
 void lab_load(const char *cluster_path, struct arena *arena, struct lab *lab);
 
 int lab_save(const struct lab *lab, struct error *err);
