@@ -30,8 +30,8 @@ WORKER_BACKENDS := -DWORKER_BACKENDS=$(shell find images/worker -name 'backend_*
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*/test_*.c)))
 LISTS := $(O)/gen/cmd.list $(O)/gen/engine.list $(O)/gen/launcher.list $(O)/gen/backend.list $(O)/gen/export.list
 
-# libcurl is not linked: registry-client/http/late_curl.c loads it at its first use
-PKGS := libarchive libcjson libssh2 openssl yaml-0.1 libisal libzstd expat
+# libcurl and libarchive are not linked: lib/core/late.h loads each at its first use
+PKGS := libcjson libssh2 openssl yaml-0.1 libisal libzstd expat
 WARN := -Wall -Wextra -Werror -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith \
 	-Wwrite-strings -Wvla
 SANFLAGS := $(if $(SAN),-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
@@ -39,7 +39,7 @@ CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) $(CFLAGS) $(SANFLAGS) -pthread -I. -Ilib -I$(O)/gen \
 	$(if $(SAN),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong
 WORKER_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARN) -O3 -g $(SANFLAGS) -pthread -Iimages/worker
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) libcurl 2>/dev/null)
+PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) libcurl libarchive 2>/dev/null)
 PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lresolv
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,-z,relro,-z,now
 
@@ -119,7 +119,7 @@ $(O)/tests/worker/%: TEST_CFLAGS := -Iimages/worker "$(WORKER_BACKENDS)"
 $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"
-	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -lcmocka -lm
+	$(Q)$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS) $(PKG_CFLAGS) $(LDFLAGS_ALL) -MMD -MP -o $@ $< $(O)/libringup.a $(PKG_LIBS) -larchive -lcmocka -lm
 
 # What lab tests run beside ringup: a program per source.
 LAB_PROGRAMS := $(patsubst tests/lab/%.c,$(O)/tests/lab/%,$(wildcard tests/lab/*.c))
