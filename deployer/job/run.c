@@ -437,6 +437,9 @@ static void run_control(void *arg)
 	run_note_sleep(run); /* the job may be over because of it */
 	job_verdict_close(&run->verdict);
 	job_input_stop(run->input);
+	if (run->is_lost && run->plan.options->grace_s <= 0)
+		supervisors_tell(run->supervisors,
+				 arena_printf(run->plan.arena, "stop %d\n", LOST_GRACE_S));
 	supervisors_stop(run->supervisors);
 	deadline = clock_usec() + STOP_USEC +
 		   (uint64_t)job_grace_s(run->plan.options->grace_s) * 1000000;

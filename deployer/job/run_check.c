@@ -140,15 +140,18 @@ void run_check_hosts(struct job_run *run, uint64_t now)
 	for (size_t i = 0; i < run->plan.host_count; i++) {
 		const struct job_host *host = &run->plan.hosts[i];
 
-		if (supervisor_has_ended(run->supervisors, i))
+		if (supervisor_has_ended(run->supervisors, i)) {
+			run->is_lost = true;
 			run_fail_host(run, host, "the connection was lost while the job ran");
-		else if (run->is_held)
+		} else if (run->is_held) {
 			supervisor_heard(run->supervisors, i,
 					 now); /* it waits, since nobody reads */
-		else if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC)
+		} else if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC) {
+			run->is_lost = true;
 			run_fail_host(
 				run, host,
 				"the host does not answer any more; is it up, and the network?");
+		}
 	}
 }
 

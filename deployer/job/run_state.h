@@ -17,6 +17,7 @@
 #include "deployer/launcher/launcher.h"
 
 #define LOST_USEC 8000000 /* a host that says nothing for so long is lost */
+#define LOST_GRACE_S 1	  /* for the others then, as PROTOCOL_LOST_GRACE_SECONDS for the lost one */
 
 /* What a rank has done so far. */
 struct run_rank {
@@ -58,6 +59,7 @@ struct job_run {
 	struct job_hang *hang; /* what they said; NULL: they were not asked */
 	const char *quietest;  /* the ranks that were quiet first, then */
 	bool is_planned, is_started, is_running, is_over;
+	bool is_lost; /* a host does not answer: the others are not to wait long for what ignores SIGTERM */
 	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };
 

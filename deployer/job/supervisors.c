@@ -229,8 +229,8 @@ static const char *const *supervisor_words(struct supervisor *one)
 	words_add_all(&words, WORDS("host", "--id", one->all->id, "--address", m->host->address,
 				    "--ports"));
 	words_addf(&words, "%d", supervisor_ports(one->all, m));
-	words_add(&words, "--grace");
-	words_addf(&words, "%d", job_grace_s(one->all->options->grace_s));
+	if (one->all->options->grace_s > 0)
+		words_addf(&words, "--grace=%d", one->all->options->grace_s);
 	return member_talk_words(m, words.list);
 }
 

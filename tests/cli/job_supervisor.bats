@@ -74,6 +74,33 @@ ends() {
 	done
 }
 
+# ends_after LEAST MOST: so many tenths of a second go by until it has ended. MOST is what another grace would take at least.
+ends_after() {
+	local begin=${EPOCHREALTIME/./}
+	ends
+	local took=$(((${EPOCHREALTIME/./} - begin) / 100000))
+	echo "took $took tenths of a second"
+	((took >= $1 && took <= $2))
+}
+
+@test "what ignores SIGTERM has one second when ringup is lost, and what --grace or stop says otherwise" {
+	while read -r options word least most; do
+		rm -f in out
+		mkfifo in
+		# shellcheck disable=SC2086 # words
+		begin --lost-after 1 ${options//,/ }
+		printf '%s\n' "task 0" "word sh" "word -c" "word trap '' TERM; echo up; while :; do $MARK 100; done" start >&7
+		says '^o 0 up'
+		[ "$word" = - ] || echo "${word//,/ }" >&7
+		ends_after "$least" "$most"
+	done <<-END
+		--ports,0 - 10 45
+		--grace,4 - 48 999
+		--ports,0 stop 38 999
+		--grace,4 stop,1 8 38
+	END
+}
+
 @test "a program that is not there, and a folder that is not there" {
 	begin
 	printf '%s\n' "task 0" "word ./nothing" "task 1" "word true" start >&7

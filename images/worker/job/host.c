@@ -104,6 +104,8 @@ static void host_obey(struct host *host, char *line)
 	} else if (strcmp(line, "cpu") == 0) {
 		host_say_cpu(host);
 	} else if (strcmp(line, "stop") == 0) {
+		if (text_number(value, 0, 3600, &number))
+			host->options.grace_seconds = number;
 		host_stop(host);
 	} else if (strcmp(line, "beat") != 0) {
 		host_trouble(host, "'%s' is no word of protocol %d", line, PROTOCOL_VERSION);
@@ -238,7 +240,13 @@ static void host_watch_the_clock(struct host *host)
 {
 	int64_t now = job_clock_usec();
 
-	if (told_to_stop || now - host->heard_usec > host->options.lost_seconds * 1000000)
+	if (host->state == HOST_RUNS &&
+	    now - host->heard_usec > host->options.lost_seconds * 1000000) {
+		if (!host->options.grace_said)
+			host->options.grace_seconds = PROTOCOL_LOST_GRACE_SECONDS;
+		host_stop(host);
+	}
+	if (told_to_stop)
 		host_stop(host);
 	if (now - host->beat_usec >= PROTOCOL_BEAT_SECONDS * 1000000) {
 		host->beat_usec = now;

@@ -20,6 +20,7 @@ struct options {
 	const char *address; /* of this host in the cluster's network; "" when not known */
 	long ports;	     /* how many free ports to name */
 	long grace_seconds;  /* between SIGTERM and SIGKILL */
+	bool grace_said;     /* a person asked for it: it counts too where ringup is lost */
 	long lost_seconds;   /* without a line of ringup's */
 };
 

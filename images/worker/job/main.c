@@ -62,7 +62,8 @@ static bool job_read_options(int count, char **words, struct options *options)
 		else if (option == 'p')
 			right &= text_number(optarg, 0, 10000, &options->ports);
 		else if (option == 'g')
-			right &= text_number(optarg, 0, 3600, &options->grace_seconds);
+			right &= options->grace_said =
+				text_number(optarg, 0, 3600, &options->grace_seconds);
 		else if (option == 'l')
 			right &= text_number(optarg, 1, 86400, &options->lost_seconds);
 		else

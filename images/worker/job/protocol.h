@@ -28,7 +28,7 @@
  *   signal NUMBER      to every rank's command
  *   stacks             asks what every process of the job does
  *   cpu                asks how much time of processors the job has used
- *   stop               ends everything of the job
+ *   stop [SECONDS]     ends everything of the job; SIGKILL comes after these seconds in place of --grace's
  *   beat               ringup lives; at least one line every PROTOCOL_BEAT_SECONDS
  *
  * The supervisor says:
@@ -72,6 +72,8 @@
 
 #define PROTOCOL_VERSION 2
 #define PROTOCOL_BEAT_SECONDS 1
+/* From SIGTERM to SIGKILL where a host or ringup is lost and nobody asked for a grace: all is over 10 seconds after the cut. */
+#define PROTOCOL_LOST_GRACE_SECONDS 1
 #define PROTOCOL_LINE_BYTES_MAX (1024 * 1024) /* of one line of ringup's: a word, a variable */
 #define PROTOCOL_PIECE_BYTES_MAX (32 * 1024)  /* of the text of one o, e, O or E line, unescaped */
 #define PROTOCOL_INPUT_BYTES_MAX (256 * 1024)
