@@ -64,7 +64,7 @@ int run_dry_plan(struct stages *s, const struct job_options *wish, struct job_pl
 int run_dry_print(struct stages *s, const struct job_plan *plan, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
-	cJSON *shown = NULL;
+	cJSON *shown = NULL, *joining = NULL;
 
 	cJSON_AddStringToObject(json, "launcher", plan->options->launcher->name);
 	cJSON_AddNumberToObject(json, "ranks", plan->world);
@@ -78,6 +78,10 @@ int run_dry_print(struct stages *s, const struct job_plan *plan, struct error *e
 		for (size_t k = 0; k < tasks.count; k++)
 			run_view_task(plan, &plan->hosts[i], &tasks.list[k], shown);
 	}
+	if (shown && plan->options->launcher->ranks_join)
+		joining = cJSON_AddArrayToObject(json, "joining");
+	for (size_t i = 0; i < plan->host_count && plan->options->launcher->ranks_join; i++)
+		run_view_joining(plan, &plan->hosts[i], joining);
 	if (shown)
 		json_print(stdout, json);
 	return 0;

@@ -8,28 +8,29 @@
 
 /* All NAME=VALUE of a task; of two with one name the later counts. */
 static const char *const *run_view_env(const struct job_plan *plan, const struct job_host *host,
-				       const struct job_task *task)
+				       const char *const *own)
 {
 	struct words env = WORDS_INIT(plan->arena);
 
 	words_add_all(&env, job_host_defaults(plan, host));
-	words_add_all(&env, task->env);
+	words_add_all(&env, own);
 	words_add_all(&env, plan->options->env);
 	return words_list(&env);
 }
 
-static void run_view_line(const struct job_plan *plan, const struct job_host *host,
-			  const struct job_task *task)
+/* `who` is "" or what comes behind the host's name. */
+static void run_view_line(const struct job_plan *plan, const struct job_host *host, const char *who,
+			  const char *const *env, const char *const *command)
 {
 	_cleanup_(str_release) struct str line = STR_INIT;
 	const char *workdir = job_workdir(plan->options, host->member);
 	struct words words = WORDS_INIT(plan->arena);
 
 	words_add(&words, "env");
-	words_add_all(&words, run_view_env(plan, host, task));
-	words_add_all(&words, task->words);
+	words_add_all(&words, env);
+	words_add_all(&words, command);
 	quote_words(&line, words.list);
-	say("%s: %s%s%s%s\n", host->member->host->name, *workdir ? "cd " : "", workdir,
+	say("%s%s: %s%s%s%s\n", host->member->host->name, who, *workdir ? "cd " : "", workdir,
 	    *workdir ? "; " : "", line.text);
 }
 
@@ -47,27 +48,60 @@ static cJSON *run_view_env_json(const char *const *env, struct arena *arena)
 	return object;
 }
 
+/* A new element of the array, with all but the ranks. */
+static cJSON *run_view_item(const struct job_plan *plan, const struct job_host *host,
+			    const char *const *env, const char *const *command, cJSON *list)
+{
+	cJSON *item = cJSON_CreateObject(), *words;
+
+	cJSON_AddItemToArray(list, item);
+	cJSON_AddStringToObject(item, "host", host->member->host->name);
+	json_add_text(item, "workdir", job_workdir(plan->options, host->member));
+	words = cJSON_AddArrayToObject(item, "words");
+	for (const char *const *word = command; *word; word++)
+		cJSON_AddItemToArray(words, cJSON_CreateString(*word));
+	cJSON_AddItemToObject(item, "env", run_view_env_json(env, plan->arena));
+	return item;
+}
+
 void run_view_task(const struct job_plan *plan, const struct job_host *host,
 		   const struct job_task *task, cJSON *tasks)
 {
+	const char *const *env = run_view_env(plan, host, task->env);
 	int rank = job_label_rank(task->label);
-	cJSON *item, *words;
+	cJSON *item;
 
 	if (!tasks) {
-		run_view_line(plan, host, task);
+		run_view_line(plan, host, "", env, task->words);
 		return;
 	}
-	item = cJSON_CreateObject();
-	cJSON_AddItemToArray(tasks, item);
-	cJSON_AddStringToObject(item, "host", host->member->host->name);
+	item = run_view_item(plan, host, env, task->words, tasks);
 	if (rank >= 0)
 		cJSON_AddNumberToObject(item, "rank", rank);
-	json_add_text(item, "workdir", job_workdir(plan->options, host->member));
-	words = cJSON_AddArrayToObject(item, "words");
-	for (const char *const *word = task->words; *word; word++)
-		cJSON_AddItemToArray(words, cJSON_CreateString(*word));
-	cJSON_AddItemToObject(item, "env",
-			      run_view_env_json(run_view_env(plan, host, task), plan->arena));
+}
+
+void run_view_joining(const struct job_plan *plan, const struct job_host *host, cJSON *joining)
+{
+	const struct job_options *o = plan->options;
+	const char *const *own =
+		o->devices ? WORDS(job_visible_devices(host, plan->arena)) : WORDS(NULL);
+	const char *const *env = run_view_env(plan, host, own);
+	int last = host->first_rank + host->ranks - 1;
+	cJSON *ranks;
+
+	if (!joining) {
+		const char *who = last == host->first_rank
+					  ? arena_printf(plan->arena, ", rank %d", last)
+					  : arena_printf(plan->arena, ", ranks %d to %d",
+							 host->first_rank, last);
+
+		run_view_line(plan, host, who, env, o->command);
+		return;
+	}
+	ranks = cJSON_AddArrayToObject(run_view_item(plan, host, env, o->command, joining),
+				       "ranks");
+	for (int rank = host->first_rank; rank <= last; rank++)
+		cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
 
 void run_view_begin(const char *name, const char *folder)

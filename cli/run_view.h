@@ -13,6 +13,9 @@
 void run_view_task(const struct job_plan *plan, const struct job_host *host,
 		   const struct job_task *task, cJSON *tasks);
 
+/* The same of the ranks of a host that the job's launcher starts, and their array: each has `ranks`. */
+void run_view_joining(const struct job_plan *plan, const struct job_host *host, cJSON *joining);
+
 /* With -d --json: the job has begun, and its files are in the folder. */
 void run_view_begin(const char *name, const char *folder);
 

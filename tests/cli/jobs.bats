@@ -249,6 +249,9 @@ in_background() {
 		and .env.A == "b c" and .env.WORLD_SIZE == "2" and .env.RANK == "9"' out
 	ringup --json run --dry-run --launcher torchrun -- true >out </dev/null
 	jq -e '.tasks[0] | .words[0] == "torchrun" and (has("rank") | not)' out
+	ringup --json run --dry-run --launcher mpirun -e A=b -- python3 'a b' >out </dev/null
+	jq -e '(.tasks | length) == 1 and [.joining[] | .host, .ranks, .words, .env.A] ==
+		["node01", [0], ["python3", "a b"], "b", "node02", [1], ["python3", "a b"], "b"]' out
 }
 
 # A stand-in for torchrun: as torch.distributed.run it takes the Python of its rank from PYTHON_EXEC.

@@ -356,7 +356,9 @@ sys.stdout.write('y' * 200000 + '\nlast')"
 	job_left_nothing
 	job --dry-run -n 3 --launcher torchrun -- python3 train.py
 	[ "$status" = 0 ]
-	[ "$(wc -l <out)" = 2 ]
+	[ "$(wc -l <out)" = 4 ]
+	grep -qE '^node01, ranks 0 to 1: env .*OMP_NUM_THREADS=[0-9]+ .*python3 train.py$' out
+	grep -q '^node02, rank 2: env .*python3 train.py$' out
 	grep -q '^node02: .*torchrun --nnodes=2 --nproc_per_node=1 .*--rdzv_conf=is_host=0 .*ringup-job rank .* -- python3 train.py' out
 	# Open MPI's own daemons give the ranks as long
 	cp cluster.yaml grace.yaml
