@@ -17,6 +17,7 @@ void job_host_init(struct job_host *host, struct member *member)
 				  .cores = 1,
 				  .interface = "",
 				  .network = "",
+				  .rdma = WORDS_INIT(&member->arena),
 				  .ports = WORDS_INIT(&member->arena)};
 }
 
@@ -241,6 +242,10 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 	words_addf(&env, "GLOO_SOCKET_IFNAME=%s", host->interface);
 	words_addf(&env, "TP_SOCKET_IFNAME=%s", host->interface);
 	words_addf(&env, "HOROVOD_GLOO_IFACE=%s", host->interface);
+	/* else UCX may take docker0, also beside InfiniBand: https://github.com/openucx/ucx/issues/9383 */
+	if (strcmp(host->interface, "lo") != 0)
+		words_addf(&env, "UCX_NET_DEVICES=%s%s%s", words_join(&host->rdma, ","),
+			   host->rdma.count ? "," : "", host->interface);
 	return env.list;
 }
 

@@ -69,6 +69,7 @@ struct job_host {
 	const char *const *devices;
 	const char *interface; /* that owns the host's address in the cluster */
 	const char *network;   /* its network, "10.0.0.0/24" */
+	struct words rdma;     /* "mlx5_0:1": its ports of InfiniBand and RoCE that have a link */
 	struct words ports;    /* that were free a moment ago; each task takes its own */
 	int first_rank, ranks;
 };
@@ -139,7 +140,7 @@ const char *job_host_list(const struct job_plan *plan);
 
 /*
  * NAME=VALUE that every rank on this host gets unless its container or the person sets the name:
- * how many threads, and the interface for Gloo and NCCL.
+ * how many threads, and the interface for Gloo, NCCL and UCX.
  */
 const char *const *job_host_defaults(const struct job_plan *plan, const struct job_host *host);
 

@@ -19,6 +19,7 @@
 #define SUPERVISOR_DAYS 3650 /* a job may take */
 #define PIPE_BYTES (1 << 20)
 /* Of what a host says of itself. */
+#define RDMA_MAX 64
 #define FACTS_MAX 5000
 #define CORES_MAX 4096
 #define GPUS_MAX 64
@@ -152,6 +153,9 @@ static void supervisor_note_fact(struct supervisor *one, const struct job_event 
 		facts->interface = fact_text(event->text, arena);
 	else if (strcmp(name, "network") == 0)
 		facts->network = fact_text(event->text, arena);
+	else if (strcmp(name, "rdma") == 0 && facts->rdma.count < RDMA_MAX &&
+		 *fact_text(event->text, arena))
+		words_add(&facts->rdma, fact_text(event->text, arena));
 	else if (strcmp(name, "port") == 0 && job_fact_number(event->text, 0) > 0)
 		words_add(&facts->ports, event->text);
 }

@@ -101,6 +101,22 @@ ends_after() {
 	END
 }
 
+@test "facts: the ports of InfiniBand and RoCE that have a link" {
+	local port
+	for port in mlx5_10/ports/1 mlx5_2/ports/1 mlx5_2/ports/2 mlx5_3/ports/1; do
+		mkdir -p "sys/class/infiniband/$port"
+		echo '4: ACTIVE' >"sys/class/infiniband/$port/state"
+	done
+	echo '1: DOWN' >sys/class/infiniband/mlx5_3/ports/1/state
+	rm sys/class/infiniband/mlx5_2/ports/1/state
+	export RINGUP_SYS=$PWD/sys
+	begin
+	says '^ready'
+	[ "$(grep '^fact rdma' out)" = "$(printf 'fact rdma %s\n' mlx5_2:2 mlx5_10:1)" ]
+	exec 7>&-
+	ends
+}
+
 @test "a program that is not there, and a folder that is not there" {
 	begin
 	printf '%s\n' "task 0" "word ./nothing" "task 1" "word true" start >&7

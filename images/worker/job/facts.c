@@ -141,6 +141,51 @@ static void add_interface(struct host *host)
 	freeifaddrs(all);
 }
 
+/* "4: ACTIVE" (Linux, Documentation/ABI/stable/sysfs-class-infiniband). */
+static bool rdma_is_active(const char *ports, const char *port)
+{
+	char path[4096];
+	FILE *file;
+	int state = 0;
+
+	snprintf(path, sizeof(path), "%s/%s/state", ports, port);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (fscanf(file, "%d", &state) != 1)
+		state = 0;
+	fclose(file);
+	return state == 4;
+}
+
+/* "mlx5_0:1" for each port of a card that moves data without the processor (InfiniBand, RoCE) and has a link. */
+static void add_rdma(struct host *host)
+{
+	const char *sys = getenv("RINGUP_SYS");
+	char folder[2048], ports[3072], name[600];
+	struct dirent **cards, **list;
+	int count, port_count;
+
+	snprintf(folder, sizeof(folder), "%s/class/infiniband", sys && *sys ? sys : "/sys");
+	count = scandir(folder, &cards, NULL, versionsort);
+	for (int i = 0; i < count; i++) {
+		snprintf(ports, sizeof(ports), "%s/%s/ports", folder, cards[i]->d_name);
+		port_count =
+			cards[i]->d_name[0] == '.' ? 0 : scandir(ports, &list, NULL, versionsort);
+		for (int k = 0; k < port_count; k++) {
+			snprintf(name, sizeof(name), "%s:%s", cards[i]->d_name, list[k]->d_name);
+			if (isdigit(list[k]->d_name[0]) && rdma_is_active(ports, list[k]->d_name))
+				fact_add(host, "rdma", name);
+			free(list[k]);
+		}
+		if (port_count > 0)
+			free(list);
+		free(cards[i]);
+	}
+	if (count > 0)
+		free(cards);
+}
+
 static bool port_is_free(int port)
 {
 	struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -190,5 +235,6 @@ void host_say_facts(struct host *host)
 	fact_add_number(host, "cores", count_cores());
 	fact_add_number(host, "gpus", count_gpus());
 	add_interface(host);
+	add_rdma(host);
 	add_ports(host);
 }

@@ -33,7 +33,8 @@
  *
  * The supervisor says:
  *   hello PROTOCOL     first
- *   fact NAME VALUE    machine (id of its boot), cores, gpus, interface, network (CIDR), port (several)
+ *   fact NAME VALUE    machine (id of its boot), cores, gpus, interface, network (CIDR), rdma (several,
+ *                      "mlx5_0:1"), port (several)
  *   ready              it has said all facts
  *   join RANK WORLD LOCAL   a rank that another program started waits for "go"
  *   spawn NUMBER HOST COMMAND   a launcher wants a shell on that host to run the command

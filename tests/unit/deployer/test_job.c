@@ -27,6 +27,7 @@ static struct job_plan *make_plan(struct scratch *s, const char *yaml, struct jo
 		struct job_host *host = &plan->hosts[i];
 
 		*host = (struct job_host){.member = &fleet->members[i],
+					  .rdma = WORDS_INIT(&s->arena),
 					  .machine = "",
 					  .cores = 8,
 					  .gpus = i == 2 ? 4 : 0,
@@ -288,7 +289,13 @@ static void test_defaults(void **state)
 	assert_fine(job_plan_ranks(plan, &err));
 	assert_string_equal(
 		joined(*state, job_host_defaults(plan, &plan->hosts[0])),
-		"PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 OMP_NUM_THREADS=2 NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 HOROVOD_GLOO_IFACE=eth0");
+		"PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 OMP_NUM_THREADS=2 NCCL_SOCKET_IFNAME==eth0 GLOO_SOCKET_IFNAME=eth0 TP_SOCKET_IFNAME=eth0 HOROVOD_GLOO_IFACE=eth0 UCX_NET_DEVICES=eth0");
+	words_add(&plan->hosts[0].rdma, "mlx5_0:1");
+	words_add(&plan->hosts[0].rdma, "mlx5_1:1");
+	assert_non_null(strstr(joined(*state, job_host_defaults(plan, &plan->hosts[0])),
+			       " UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1,eth0"));
+	plan->hosts[0].interface = "lo";
+	assert_null(strstr(joined(*state, job_host_defaults(plan, &plan->hosts[0])), "UCX_NET"));
 	plan->hosts[0].interface = "";
 	plan->hosts[0].cores = 1;
 	assert_string_equal(joined(*state, job_host_defaults(plan, &plan->hosts[0])),
