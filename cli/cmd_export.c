@@ -350,6 +350,7 @@ static int export_run(struct context *ctx, void *values, const char *const *argu
 	    exporter->write(&wish, &files, err) < 0)
 		return -1;
 	export_warn_registry(&wish);
+	export_warn_of_secrets(exporter, &wish);
 	if (o->output && export_write(o->output, &files, err) < 0)
 		return -1;
 	export_print(&s, o, exporter, &wish, &files);

@@ -67,7 +67,10 @@ static int run_on_wish(struct run_on *on, const struct exporter *exporter, struc
 	words_add_all(&origin, WORDS("ringup", "run", "--on", on->engine, "--"));
 	words_add_all(&origin, wish->job.command);
 	wish->origin = export_line(origin.list, wish->arena);
-	return export_check(exporter, wish, err) < 0 ? -1 : export_place(wish, err);
+	if (export_check(exporter, wish, err) < 0 || export_place(wish, err) < 0)
+		return -1;
+	export_warn_of_secrets(exporter, wish);
+	return 0;
 }
 
 static int run_on_show(struct run_on *on, const struct exporter *exporter, struct error *err)

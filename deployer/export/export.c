@@ -288,6 +288,49 @@ const char *const *export_env(const struct export_wish *wish)
 	return export_words(wish, words_list(&env));
 }
 
+static bool export_names_secret(const char *name, struct arena *arena)
+{
+	static const char secrets[] =
+		" PASSWORD PASSWD PASSPHRASE SECRET TOKEN CREDENTIAL CREDENTIALS APIKEY ";
+	char *words = arena_strdup(arena, name), *word, *last = words;
+	bool found = false;
+
+	for (char *c = words; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	while ((word = strsep(&words, "_"))) {
+		found |= strstr(secrets, arena_printf(arena, " %s ", word)) != NULL;
+		last = word;
+	}
+	if (strstr(" FILE PATH DIR ", arena_printf(arena, " %s ", last)))
+		return false;
+	return found || (strcmp(last, "KEY") == 0 && strchr(name, '_'));
+}
+
+void export_warn_of_secrets(const struct exporter *exporter, const struct export_wish *wish)
+{
+	struct words found = WORDS_INIT(wish->arena);
+	bool has_way = false;
+
+	for (const char *const *pair = export_env(wish); *pair; pair++) {
+		size_t length = strcspn(*pair, "=");
+		const char *name = arena_strndup(wish->arena, *pair, length);
+
+		if ((*pair)[length] && (*pair)[length + 1] &&
+		    export_names_secret(name, wish->arena))
+			words_add(&found, name);
+	}
+	for (const struct export_setting *s = exporter->settings; s->name; s++)
+		has_way |= strcmp(s->name, "env-secret") == 0;
+	if (!found.count)
+		return;
+	log_warn("%s: %s in the file for everybody who reads it; leave %s out and %s",
+		 words_join(&found, ", "),
+		 found.count > 1 ? "the values stand" : "the value stands",
+		 found.count > 1 ? "them" : "it",
+		 has_way ? "use --set env-secret=NAME, a Secret of that cluster"
+			 : "set it in the environment of who starts the job");
+}
+
 const char *export_text(const struct export_wish *wish, const char *text)
 {
 	return wish->escape ? wish->escape(text, wish->arena) : text;

@@ -123,6 +123,12 @@ void export_add(const struct export_wish *wish, struct export_files *files, cons
  */
 const char *const *export_env(const struct export_wish *wish);
 
+/*
+ * Warns of variables whose names say that they are secrets (WANDB_API_KEY, HF_TOKEN): their values stand in the files, which people keep
+ * in git. A name that ends in FILE, PATH or DIR only says where one is.
+ */
+void export_warn_of_secrets(const struct exporter *exporter, const struct export_wish *wish);
+
 /* The text, or all of a list, as the engine's files spell it (wish->escape). */
 const char *export_text(const struct export_wish *wish, const char *text);
 const char *const *export_words(const struct export_wish *wish, const char *const *words);

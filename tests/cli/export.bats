@@ -426,3 +426,14 @@ once" ]
 	run grep -rnE 'StrictHostKeyChecking|kind: Secret|password:|:latest' "$ROOT/tests/golden/export"
 	[ "$status" -eq 1 ]
 }
+
+@test "a variable that is a secret by its name is warned of, once, with the engine's own way" {
+	ringup export kubernetes --image "$IMAGE" -e WANDB_API_KEY=x -e HF_TOKEN=y -e TOKENIZERS_PARALLELISM=false -e KEY=1 \
+		-e DB_PASSWORD_FILE=/run/db -e AWS_SECRET_ACCESS_KEY= plain >out 2>err
+	[ "$(grep -c 'in the file for everybody' err)" = 1 ]
+	grep -qF 'WANDB_API_KEY, HF_TOKEN: the values stand in the file for everybody who reads it; leave them out and use --set env-secret=NAME' err
+	ringup export compose --image "$IMAGE" -e HF_TOKEN=y plain >out 2>err
+	grep -qF 'HF_TOKEN: the value stands in the file for everybody who reads it; leave it out and set it in the environment' err
+	ringup export kubernetes --image "$IMAGE" plain >out 2>err
+	! grep -F 'for everybody' err
+}
