@@ -125,8 +125,8 @@ const struct command command_history = {
 	.summary = "who changed the cluster when, to what, and how it ended",
 	.help = "Lists each up, down, restart and rollback from this folder that changed a host or failed on\n"
 		"one, the oldest first. CHANGED counts hosts. The last 50 are kept, in .ringup/history.\n"
-		"'ringup rollback NUMBER' goes back to the image and stack of a line. With --hosts, the lines in which\n"
-		"these hosts had part, and CHANGED counts these alone.\n",
+		"'ringup rollback NUMBER' goes back to the image and stack of a line. With --hosts, the\n"
+		"lines in which these hosts had part, and CHANGED counts these alone.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = history_run,
