@@ -52,6 +52,13 @@ static int help_on_cluster_file(const struct context *ctx)
 	return 0;
 }
 
+/* "hosts trust": the second word is one of the command's own. */
+static bool help_knows(const struct command *command, const char *word, struct arena *arena)
+{
+	return strstr(arena_printf(arena, "|%s|", command->arguments),
+		      arena_printf(arena, "|%s|", word)) != NULL;
+}
+
 static int help_run(struct context *ctx, void *options, const char *const *arguments,
 		    struct error *err)
 {
@@ -69,6 +76,9 @@ static int help_run(struct context *ctx, void *options, const char *const *argum
 		return error_set(err, ERROR_USAGE,
 				 "there is no command '%s'; 'ringup help' lists them",
 				 arguments[0]);
+	if (arguments[1] && !help_knows(command, arguments[1], ctx->arena))
+		return error_set(err, ERROR_USAGE, "'ringup %s' has no '%s'; see 'ringup help %s'",
+				 command->name, arguments[1], command->name);
 	command_print_help(command);
 	return 0;
 }
@@ -78,6 +88,6 @@ const struct command command_help = {
 	.arguments = "[COMMAND|cluster.yaml]",
 	.summary = "this list, one command's page, or the keys of cluster.yaml",
 	.help = "",
-	.max_arguments = 1,
+	.max_arguments = 2,
 	.run = help_run,
 };

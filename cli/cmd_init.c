@@ -298,6 +298,11 @@ static int init_probe(struct context *ctx, struct init_wish *wish, struct str *t
 			"know the hosts");
 	}
 	wish->sudo |= init_use_sudo(&s);
+	for (size_t i = 0; i < s.fleet.count; i++) {
+		const char *engine = s.fleet.members[i].facts.engine;
+
+		wish->needs_setup |= engine && !*engine && !init_is_bare(wish);
+	}
 	if (init_is_bare(wish) && !*wish->stack)
 		init_use_hosts_stack(ctx, &s.fleet, wish, text);
 	str_clear(text);
@@ -314,9 +319,16 @@ static int init_probe(struct context *ctx, struct init_wish *wish, struct str *t
 	return rc;
 }
 
-static void init_say_next(const struct init_wish *wish, const char *path)
+static void init_say_next(const struct init_wish *wish, bool was_asked, const char *path)
 {
 	log_info("%s is written; next:", path);
+	if (!was_asked) {
+		log_info("  ringup hosts trust");
+		log_info("  ringup keys install");
+		log_info("  ringup init --force, with the same words and without --no-probe");
+	}
+	if (wish->needs_setup)
+		log_info("  ringup setup");
 	if (wish->registry_on)
 		log_info("  ringup registry serve --on %s", wish->registry_on);
 	if (wish->registry && *wish->registry)
@@ -356,7 +368,7 @@ static int init_run(struct context *ctx, void *values, const char *const *argume
 	}
 	if (file_write(ctx->cluster_path, text.text, text.length, 0644, err) < 0)
 		return -1;
-	init_say_next(&wish, ctx->cluster_path);
+	init_say_next(&wish, !o->no_probe, ctx->cluster_path);
 	*err = partial;
 	return partial.kind == ERROR_NONE ? 0 : -1;
 }

@@ -26,8 +26,8 @@ static const struct opt options[] = {
 	{0, "user", "NAME", "logins are those of this user, who is not root (root)", OPT_TEXT,
 	 offsetof(struct options, user)},
 	{0, "bare", "[HOST=]SYSTEM",
-	 "a fresh system with systemd and sshd and no engine, such as debian12, for 'ringup setup'",
-	 OPT_LIST, offsetof(struct options, bare)},
+	 "a fresh system with systemd and sshd and no engine, such as debian12", OPT_LIST,
+	 offsetof(struct options, bare)},
 	{0, "gpus", "[HOST=]NxGPU",
 	 "simulated GPUs of all hosts or one, such as 8xH100; none: without", OPT_LIST,
 	 offsetof(struct options, gpus)},
@@ -161,7 +161,7 @@ const struct command command_lab = {
 		"  ringup lab up --gpus 8xH100 --driver 550.54.15 --nvlink\n"
 		"  ringup lab up --gpus node01=8xH100,node02=4xA100 --driver node02=470.57.02\n"
 		"Running it again with other --gpus changes the hosts: node02=7xH100 is a GPU that was lost.\n"
-		"--bare makes hosts out of their own system, on which 'ringup setup' can be tried: @{bare}.\n"
+		"--bare gives hosts a system of their own, to try 'ringup setup' on: @{bare}.\n"
 		"  ringup lab up --bare node01=debian12,node02=debian11 --hosts 2\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

@@ -96,6 +96,9 @@ static int setup_wish_of(struct setup_case *c, const struct options *o, struct e
 					    "limits", "registry", "daemon", NULL};
 	const struct cluster *cluster = &c->s.cluster;
 	const char *engine = o->engine ? o->engine : cluster->container.engine;
+	const char *ca_path = *cluster->registry.ca
+				      ? cluster_path(cluster, cluster->registry.ca, c->s.arena)
+				      : "";
 	char *ca = NULL;
 
 	if (strcmp(engine, "auto") == 0)
@@ -108,9 +111,11 @@ static int setup_wish_of(struct setup_case *c, const struct options *o, struct e
 				o->skip.list[i], nearest_word(o->skip.list[i], parts) ?: "engine");
 	if (setup_check_driver(o->driver, err) < 0)
 		return -1;
-	if (*cluster->registry.ca &&
-	    file_read(cluster_path(cluster, cluster->registry.ca, c->s.arena), MIB, c->s.arena, &ca,
-		      NULL, err) < 0)
+	if (*ca_path && !file_exists(ca_path))
+		log_warn(
+			"registry.ca: %s is not there yet, and is left out: 'ringup registry serve' makes it for a registry of ringup's, and another 'setup' or 'up' brings it to the hosts",
+			ca_path);
+	else if (*ca_path && file_read(ca_path, MIB, c->s.arena, &ca, NULL, err) < 0)
 		return error_wrap(err, "registry.ca");
 	c->wish = (struct setup_wish){.engine = engine,
 				      .driver = o->driver ? o->driver : "",

@@ -19,6 +19,7 @@ struct init_wish {
 	bool insecure;
 	const char *const *stack; /* requests; NULL or empty: what fits the hosts */
 	bool is_hosts_stack;	  /* these are what the hosts have */
+	bool needs_setup;	  /* a host has no container engine, and is to have one */
 	const char *engine;
 	const char *interface;
 };

@@ -12,9 +12,12 @@
 #include "core/quote.h"
 #include "core/secret.h"
 #include "core/words.h"
+#include "deployer/ssh/keys/host_key_check.h"
 #include "deployer/ssh/ssh_mux.h"
+#include "deployer/ssh/tcp.h"
 #include "deployer/ssh/tunnel.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -300,6 +303,74 @@ static int ssh_openssh_no_shell(const struct openssh *o, struct proc_result *res
 				     : "");
 }
 
+/* What stands in the text behind `before`, up to one of the signs of `end`; "" when it is not there. */
+static const char *ssh_openssh_said(const char *text, const char *before, const char *end,
+				    struct arena *arena)
+{
+	const char *at = strstr(text, before);
+
+	at = at ? at + strlen(before) : "";
+	return arena_strndup(arena, at, strcspn(at, end));
+}
+
+/*
+ * sshconnect.c of OpenSSH 6.6 to 9.9: "The fingerprint for the ED25519 key sent by the remote host is\nSHA256:...", "Offending ED25519
+ * key in FILE:1", "No ED25519 host key is known for HOST and you have requested strict checking."
+ */
+static bool ssh_openssh_explain_key(struct openssh *o, const char *text, struct error *err)
+{
+	const struct ssh_target *t = o->target;
+	const char *type = ssh_openssh_said(text, "The fingerprint for the ", " ", &o->arena);
+	const char *print =
+		ssh_openssh_said(text, "key sent by the remote host is\n", "\r\n", &o->arena);
+	const char *where = ssh_openssh_said(
+		text, arena_printf(&o->arena, "Offending %s key in ", type), "\r\n", &o->arena);
+	char place[200];
+
+	if (*type && *print && *where) {
+		const char *colon = strrchr(where, ':');
+
+		error_set(
+			err, ERROR_FAILED,
+			"%s: its host key (%s %.*s) differs from the one in %s: someone may be in between; if the host was installed anew, remove the old key: ssh-keygen -R '%s' -f %.*s",
+			ssh_place(t, place), type, (int)strcspn(print, "."), print, where,
+			host_key_known_name(t, &o->arena),
+			colon ? (int)(colon - where) : (int)strlen(where), where);
+		return true;
+	}
+	type = ssh_openssh_said(text, "No ", " ", &o->arena);
+	if (!strstr(text, " host key is known for ") || !*t->known_hosts)
+		return false;
+	error_set(
+		err, ERROR_FAILED,
+		"%s: its host key (%s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust",
+		ssh_place(t, place), type, *t->known_hosts);
+	return true;
+}
+
+/* The same error as by libssh2, where what ssh said has one. */
+static bool ssh_openssh_explain(struct openssh *o, const char *text, struct error *err)
+{
+	static const struct {
+		const char *said;
+		int code;
+	} codes[] = {{"Connection refused", ECONNREFUSED},
+		     {"Connection timed out", ETIMEDOUT},
+		     {"No route to host", EHOSTUNREACH},
+		     {"Network is unreachable", ENETUNREACH}};
+	char place[200];
+
+	if (strstr(text, "Host key verification failed"))
+		return ssh_openssh_explain_key(o, text, err);
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		if (strstr(text, "connect to host ") && strstr(text, codes[i].said)) {
+			tcp_explain(codes[i].code, o->target->port, err);
+			error_wrap(err, "%s", ssh_place(o->target, place));
+			return true;
+		}
+	return false;
+}
+
 /* What ssh said, as one of the failures; ssh.c says what a refused login means. */
 static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 			      enum ssh_failure *failure, struct error *err)
@@ -318,6 +389,8 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 		return error_set(err, ERROR_FAILED, "%s: not reached by %s: %s",
 				 ssh_place(t, place), ssh_openssh_way_text(o), said.text);
 	}
+	if (!ssh_target_has_way(t) && ssh_openssh_explain(o, result->err.text, err))
+		return -1;
 	str_one_line(&result->err, SAID_BYTES);
 	if (*failure == SSH_FAILED_BUSY)
 		return error_set(

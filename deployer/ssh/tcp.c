@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int tcp_explain(int code, int port, struct error *err)
+int tcp_explain(int code, int port, struct error *err)
 {
 	switch (code) {
 	case ECONNREFUSED:

@@ -12,4 +12,7 @@
  */
 int tcp_connect(const char *address, int port, uint64_t deadline_usec, struct error *err);
 
+/* -1, with what the errno of a connection that was not made means for a person. */
+int tcp_explain(int code, int port, struct error *err);
+
 #endif

@@ -632,7 +632,7 @@ int cluster_load(const char *path, struct arena *arena, struct cluster *cluster,
 	if (!file_exists(path))
 		return error_set(
 			err, ERROR_USAGE,
-			"there is no %s; 'ringup lab up' makes one for a practice cluster on this machine, and -f names another file",
+			"there is no %s; 'ringup init HOST...' writes one for your hosts, 'ringup lab up' one for a practice cluster on this machine, and -f names another file",
 			path);
 	return yaml_load(path, arena, &root, err) < 0
 		       ? -1

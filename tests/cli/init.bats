@@ -115,7 +115,7 @@ setup() {
 
 @test "hosts that nobody asked: a set as other commands take it, and a stack for whatever they have" {
 	apart ringup init 'node[01-04]!node02' --no-probe --registry r:1
-	says 0 'ringup login -u USER' 'ringup up'
+	says 0 'ringup hosts trust' 'ringup keys install' 'ringup init --force' 'ringup login -u USER' 'ringup up'
 	grep -qxF 'hosts: ["node[01,03-04]"]' cluster.yaml
 	grep -q '^accelerator: auto' cluster.yaml
 	[ "$(grep -c 'user:' cluster.yaml)" = 0 ] # that of ~/.ssh/config counts

@@ -31,10 +31,18 @@ own() {
 	run ! inside node01 test -e "$LAB"
 }
 
+# init_says: what 'ringup init' for node01 lists as next steps
+init_says() {
+	ringup -f made/cluster.yaml init "$(address node01)" --user root --key "$LAB/.ringup/lab/id_ed25519" \
+		--known-hosts "$LAB/.ringup/lab/known_hosts" --registry r:1 --force 2>&1 | sed -n 's/^  ringup //p' | xargs
+}
+
 @test "up says what is missing, and setup's plan is what setup does" {
 	local before
 	fails 1 up
 	says "node01, node02, node03: docker is not installed there; 'ringup setup' installs it"
+	mkdir made
+	[ "$(init_says)" = "setup login -u USER doctor up" ]
 	before=$(inside node01 dpkg-query -W | sha256sum)
 	ringup setup --dry-run >plan
 	grep -qx 'node\[01-03\]: installs Docker Engine of the distribution' plan
@@ -50,6 +58,8 @@ own() {
 	inside node03 docker version --format '{{.Client.Version}}' | grep '^26\.' # its client is a package of its own
 	inside node02 cat /etc/docker/daemon.json | jq -e '.debug and .["log-driver"] == "json-file" and .["log-opts"]["max-size"] == "7m"'
 	[ "$(ringup setup --dry-run)" = "every host has all that it needs" ]
+	[ "$(init_says)" = "login -u USER doctor up" ]
+	rm -r made
 	ringup --json doctor | jq -e '[.findings[] | select(.severity == "error")] == []'
 }
 

@@ -126,6 +126,24 @@ all_three() {
 	typed '' ringup exec -l -- true
 	grep -q 'its passphrase did not come' ../out
 	! pgrep -f "ssh-agent -D -a ${TMPDIR:-/tmp}/ringup-agent" || { sleep 1; ! pgrep -f 'ssh-agent -D -a .*ringup-agent'; }
+	# who is told to end while ssh-add asks does so, and leaves nothing
+	python3 - <<-'END'
+		import os, pty, signal, time
+		pid, screen = pty.fork()
+		if pid == 0:
+		    os.execvp("ringup", ["ringup", "exec", "-l", "--", "true"])
+		said = b""
+		while b"passphrase" not in said:
+		    said += os.read(screen, 4096)
+		os.kill(pid, signal.SIGTERM)
+		for _ in range(200):
+		    ended, status = os.waitpid(pid, os.WNOHANG)
+		    if ended:
+		        break
+		    time.sleep(0.05)
+		assert ended and os.waitstatus_to_exitcode(status) not in (0, -9), (ended, status)
+	END
+	! pgrep -f "ssh-add -q -t .* $PWD/locked"
 	# a running agent that has the key comes first
 	eval "$(ssh-agent)" >/dev/null
 	printf '#!/bin/sh\necho secret\n' >askpass

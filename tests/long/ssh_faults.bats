@@ -58,7 +58,7 @@ both() {
 }
 
 @test "a port where nobody listens" {
-	both -- 4 'node02 (127.0.0.2 port' 'onnection refused' '1 of 2 hosts failed; the others are fine'
+	both -- 4 'node02 (127.0.0.2 port' 'connection refused: nothing listens on port' 'is sshd running?' '1 of 2 hosts failed; the others are fine'
 }
 
 @test "one cause of many hosts is said once, with their names folded" {
@@ -108,7 +108,10 @@ time.sleep(60)" >full 3>&- 4>&- &
 	cp host_key kept
 	start_sshd 2
 	echo "[127.0.0.2]:$PORT $(cut -d' ' -f1,2 other_key.pub)" >>known
-	both -- 4 'node02 (127.0.0.2 port' 'ost key'
+	both -- 4 'node02 (127.0.0.2 port' "$(ssh-keygen -lf host_key.pub | cut -d' ' -f2)) differs from the one in " 'known:' \
+		'someone may be in between' "ssh-keygen -R '[127.0.0.2]:$PORT' -f "
+	sed -i '/^\[127.0.0.2\]/d' known
+	both -- 4 'node02 (127.0.0.2 port' 'its host key (' ' is not in ' 'then add it: ringup hosts trust'
 	sed -i '/^\[127.0.0.2\]/d' known
 	echo "@revoked [127.0.0.2]:$PORT $(cut -d' ' -f1,2 host_key.pub)" >>known
 	both -- 4 'node02 (127.0.0.2 port' 'revoked'

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,8 +167,12 @@ static int key_agent_add(const char *key, bool has_terminal)
 	posix_spawn_file_actions_destroy(&actions);
 	if (rc)
 		return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	/* who is told to end does not wait for a person who may be gone */
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (interrupted())
+			kill(pid, SIGTERM);
+		usleep(START_POLL_USEC);
+	}
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
