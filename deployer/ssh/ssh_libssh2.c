@@ -281,6 +281,7 @@ static void close_native(void *state)
 static int ssh_libssh2_check_greeting(struct native *n, uint64_t deadline_usec,
 				      enum ssh_failure *failure, struct error *err)
 {
+	_cleanup_(str_release) struct str said = STR_INIT;
 	char text[48] = "", place[200];
 	ssize_t got;
 
@@ -300,6 +301,8 @@ static int ssh_libssh2_check_greeting(struct native *n, uint64_t deadline_usec,
 	if (got > 0 && !starts_with(text, "Exceeded MaxStartups") &&
 	    !starts_with(text, "Not allowed at this time"))
 		return 0;
+	if (got <= 0 && ssh_target_has_way(n->target) && tunnel_ask(n->target, &said))
+		return tunnel_failed(n->target, said.text, err);
 	*failure = SSH_FAILED_BUSY;
 	return error_set(
 		err, ERROR_FAILED,

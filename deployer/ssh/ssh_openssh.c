@@ -250,40 +250,6 @@ static enum ssh_failure ssh_openssh_meaning(const char *said)
 	return SSH_FAILED_OTHERWISE;
 }
 
-/*
- * ssh with a shared connection drops what the program on the way to the host says. So the same is tried once more
- * without one: true when it says why the host cannot be reached.
- */
-static bool ssh_openssh_ask_jump(struct openssh *o, struct str *said)
-{
-	_cleanup_(proc_result_release) struct proc_result result = {0};
-	struct words words = WORDS_INIT(&o->arena);
-	struct proc proc = {.timeout_s = o->target->timeout_s};
-	struct error ignored = {0};
-
-	tunnel_words(o->target, &words);
-	proc.words = words_list(&words);
-	if (!words.count || proc_run(&proc, &result, &ignored) < 0 || result.status == 0)
-		return false;
-	str_one_line(&result.err, SAID_BYTES);
-	if (result.err.length)
-		str_add(said, result.err.text);
-	else
-		str_addf(said, "it ended with status %d", result.status);
-	return true;
-}
-
-/* The way to the host, for errors: "the jump host bastion", "ProxyJump bastion". */
-static const char *ssh_openssh_way_text(struct openssh *o)
-{
-	const struct ssh_target *t = o->target;
-
-	return t->via ? arena_printf(&o->arena, "the jump host %s", t->via->name)
-	       : *t->proxy_jump
-		       ? arena_printf(&o->arena, "ProxyJump %s of ~/.ssh/config", t->proxy_jump)
-		       : "ProxyCommand of ~/.ssh/config";
-}
-
 /* The login worked, and its shell ends before it runs anything. */
 static int ssh_openssh_no_shell(const struct openssh *o, struct proc_result *result,
 				struct error *err)
@@ -382,12 +348,11 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 	*failure = ssh_openssh_meaning(result->err.text);
 	if (result->status != SSH_FAILED)
 		return ssh_openssh_no_shell(o, result, err);
-	if (ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN &&
-	    ssh_openssh_ask_jump(o, &said)) {
+	/* ssh with a shared connection drops what the program on the way to the host says */
+	if (ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN && tunnel_ask(t, &said)) {
 		*failure = ssh_openssh_meaning(said.text) == SSH_FAILED_BUSY ? SSH_FAILED_BUSY
 									     : SSH_FAILED_OTHERWISE;
-		return error_set(err, ERROR_FAILED, "%s: not reached by %s: %s",
-				 ssh_place(t, place), ssh_openssh_way_text(o), said.text);
+		return tunnel_failed(t, said.text, err);
 	}
 	if (!ssh_target_has_way(t) && ssh_openssh_explain(o, result->err.text, err))
 		return -1;

@@ -81,7 +81,7 @@ static const char *way_because(const struct ssh_way *way, const struct ssh_targe
 		return "ssh.keep wants a connection that stays open";
 	if (*target->beyond)
 		return target->beyond;
-	if (target->via)
+	if (target->via && strcmp(target->transport, ssh_transport_libssh2.name) != 0)
 		return "it is behind a jump host";
 	if (!way_any_key(way, true, arena) && !way_agent_suits(agent, true) && way->has_more)
 		return "no key is one for libssh2 (they are RSA, FIDO, or have a certificate)";

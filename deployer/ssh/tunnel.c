@@ -3,6 +3,7 @@
 
 #include "core/arena.h"
 #include "core/file.h"
+#include "core/proc.h"
 #include "deployer/ssh/ssh_transport.h"
 #include "deployer/ssh/tcp.h"
 
@@ -14,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define SAID_BYTES 700
 
 /* The last jump host of ~/.ssh/config, by way of those before it. */
 static void tunnel_add_jump(const struct ssh_target *t, struct words *words)
@@ -92,6 +95,38 @@ int tunnel_open(const struct ssh_target *target, uint64_t deadline_usec, struct 
 		return tunnel_by_program(&words, tunnel, err);
 	tunnel->fd = tcp_connect(target->address, target->port, deadline_usec, err);
 	return tunnel->fd < 0 ? -1 : 0;
+}
+
+bool tunnel_ask(const struct ssh_target *target, struct str *said)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct words words = WORDS_INIT(&arena);
+	struct proc proc = {.timeout_s = target->timeout_s};
+	struct error ignored = {0};
+
+	tunnel_words(target, &words);
+	proc.words = words_list(&words);
+	if (!words.count || proc_run(&proc, &result, &ignored) < 0 || result.status == 0)
+		return false;
+	str_one_line(&result.err, SAID_BYTES);
+	if (result.err.length)
+		str_add(said, result.err.text);
+	else
+		str_addf(said, "it ended with status %d", result.status);
+	return true;
+}
+
+int tunnel_failed(const struct ssh_target *t, const char *said, struct error *err)
+{
+	const char *name = t->via ? t->via->name : t->proxy_jump;
+	char place[200];
+
+	return error_set(err, ERROR_FAILED, "%s: not reached by %s%s%s: %s", ssh_place(t, place),
+			 t->via	 ? "the jump host "
+			 : *name ? "ProxyJump "
+				 : "ProxyCommand",
+			 name, t->via ? "" : " of ~/.ssh/config", said);
 }
 
 void tunnel_close(struct tunnel *tunnel)

@@ -6,6 +6,7 @@
 #ifndef DEPLOYER_SSH_TUNNEL_H
 #define DEPLOYER_SSH_TUNNEL_H
 
+#include "core/str.h"
 #include "core/words.h"
 #include "deployer/ssh/ssh.h"
 
@@ -26,6 +27,12 @@ void tunnel_words(const struct ssh_target *target, struct words *words);
 /* -1 with the cause when nothing answers there. A jump host that cannot be reached shows as an end of the bytes. */
 int tunnel_open(const struct ssh_target *target, uint64_t deadline_usec, struct tunnel *tunnel,
 		struct error *err);
+
+/* Tries the program on the way once more; true when it says why the host cannot be reached. */
+bool tunnel_ask(const struct ssh_target *target, struct str *said);
+
+/* -1: "HOST: not reached by the jump host bastion: SAID". */
+int tunnel_failed(const struct ssh_target *target, const char *said, struct error *err);
 
 /* Closes it and ends the ssh; for _cleanup_, too. */
 void tunnel_close(struct tunnel *tunnel);

@@ -287,14 +287,13 @@ int cluster_check_groups(const struct yaml_place *at, struct error *err)
 
 /* --- ssh ------------------------------------------------------------------------------------ */
 
-static int ssh_check_jump(const struct yaml_place *at, struct error *err)
+static int ssh_note_jump(const struct yaml_place *at, struct error *err)
 {
 	struct cluster_ssh *ssh = at->values;
 
+	(void)err;
 	ssh->jump_given = at->node != NULL;
-	if (!*ssh->jump || strcmp(ssh->transport, "libssh2") != 0)
-		return 0;
-	return yaml_error(at->node, err, "'%s' needs 'transport: auto' or 'openssh'", at->row->key);
+	return 0;
 }
 
 /* A connection of libssh2 ends with the process: another one would have to be a daemon. */
@@ -332,7 +331,7 @@ const struct yaml_row cluster_ssh_rows[] = {
 	 .offset = AT(jump),
 	 .note = "none",
 	 .help = "jump hosts on the way to the hosts, with ',' between: [USER@]HOST[:PORT]",
-	 .check = ssh_check_jump},
+	 .check = ssh_note_jump},
 	{.key = "sudo",
 	 .kind = YAML_ROW_BOOL,
 	 .offset = AT(sudo),

@@ -280,7 +280,6 @@ static const struct {
 	 "unknown key 'usr' in 'ssh'; did you mean 'user'?"},
 	{"hosts: [a]\nssh: {sudo: yes}\n", "2:13", "'sudo' must be true or false"},
 	{"hosts: [a]\nssh: {transport: opnssh}\n", "2:18", "it can be auto, libssh2, openssh"},
-	{"hosts: [a]\nssh: {transport: libssh2, jump: b}\n", "2:33", "'jump' needs"},
 	{"hosts: [a]\nssh: {keep: 60, transport: libssh2}\n", "2:13", "'keep' needs"},
 	{"hosts: [a]\nssh: {keep: -1}\n", "2:13", "keep"},
 	{"hosts: [a]\nregistry: {adress: x}\n", "2:12", "did you mean 'address'?"},
