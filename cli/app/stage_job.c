@@ -183,8 +183,9 @@ int stage_running_job(const struct stages *s, struct arena *arena, const char **
 	return 0;
 }
 
-int stage_jobs_on(struct context *ctx, const struct words *sets, struct words *names,
-		  struct error *err)
+/* A job that waits for its hosts has none yet, and one on this machine alone has none of the cluster's. */
+static int stage_jobs_on(struct context *ctx, const struct words *sets, struct words *names,
+			 struct error *err)
 {
 	struct job_record *list;
 	struct stages chosen;

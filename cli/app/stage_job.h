@@ -47,13 +47,10 @@ int stage_running_job(const struct stages *stages, struct arena *arena, const ch
 		      struct error *err);
 
 /*
- * Adds the names of the jobs that have not ended and have a rank on one of the hosts of these sets (HOSTS_OPTION). A job that
- * waits for its hosts has none. ERROR_USAGE for a host that is not in the cluster.
+ * For commands about jobs: *names are the arguments, or without any the jobs that have not ended and have a rank on one of the hosts
+ * of these sets (HOSTS_OPTION). NULL-terminated, in the context's arena. ERROR_USAGE for both, for neither, and for a host that is
+ * not in the cluster.
  */
-int stage_jobs_on(struct context *ctx, const struct words *sets, struct words *names,
-		  struct error *err);
-
-/* For commands about jobs: their names are given, or the hosts whose jobs are meant. `names` are NULL-terminated. */
 int stage_name_jobs(struct context *ctx, const struct words *sets, const char *const *arguments,
 		    const char *const **names, struct error *err);
 
