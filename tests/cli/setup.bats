@@ -10,25 +10,6 @@ setup() {
 	fleet_setup
 }
 
-@test "the plan: steps with their commands, the hosts folded, nothing changed" {
-	apart ringup setup --dry-run --skip limits
-	says 0
-	grep -qE '^(node\[01-03\]: adds to|node01: adds to) /etc/docker/daemon.json: log-driver, log-opts' ../out || grep -q daemon ../err
-	apart ringup setup --dry-run --skip daemon --skip limits --skip time
-	says 0
-	grep -qx 'every host has all that it needs' ../out
-	apart ringup --json setup --dry-run --skip daemon
-	json 'isinstance(d["steps"], list) and d["daemon_json"] == []'
-}
-
-@test "without a terminal and without --yes nothing is done" {
-	local n
-	for n in 1 2 3; do on_host "$n" id 'case $1 in -u) echo 0 ;; *) exec /usr/bin/id "$@" ;; esac'; done
-	apart ringup setup --skip daemon --engine podman --skip limits
-	if grep -q '^every host' ../out; then return 0; fi
-	says 2 'add --yes to do it'
-}
-
 # gpu SLOT DEVICE: the PCI bus of all hosts has a GPU with this number.
 gpu() {
 	mkdir -p "sys/bus/pci/devices/$1"
@@ -44,6 +25,35 @@ on_system() {
 	mkdir -p root/etc root/proc
 	cp /proc/meminfo root/proc/meminfo
 	echo "$1" >root/etc/os-release
+}
+
+@test "the plan: steps with their commands, the hosts folded, nothing changed" {
+	on_system "$(printf 'ID=debian\nVERSION_ID=12')"
+	mkdir -p root/etc/docker
+	apart ringup setup --dry-run --skip limits --skip time
+	says 0
+	[ "$(cat ../out)" = "$(printf 'node0%d: adds to /etc/docker/daemon.json: log-driver, log-opts\n' 1 2 3)" ]
+	[ -z "$(ls root/etc/docker)" ]
+	apart ringup setup --dry-run --skip daemon --skip limits --skip time
+	says 0
+	grep -qx 'every host has all that it needs' ../out
+	apart ringup --json setup --dry-run --skip daemon --skip limits --skip time
+	json 'd["steps"] == [] and d["daemon_json"] == []'
+}
+
+@test "without a terminal and without --yes nothing is done" {
+	local n
+	export RINGUP_CATALOG=$ROOT/recipes/catalog
+	on_system "$(printf 'ID=debian\nVERSION_ID=12')"
+	gpu 0000:17:00.0 0x1db1
+	for n in 1 2 3; do
+		on_host "$n" id 'case $1 in -u) echo 0 ;; *) exec /usr/bin/id "$@" ;; esac'
+		on_host "$n" apt-get "touch $PWD/ran"
+		on_host "$n" curl "touch $PWD/ran"
+	done
+	apart ringup setup --skip daemon --skip limits --driver 535.183.01
+	says 2 'add --yes to do it'
+	[ ! -e ran ]
 }
 
 @test "a driver: the reboot is named, and its version is a version" {
