@@ -129,6 +129,11 @@ commands() {
 	[ ! -s ../out ]
 	apart ringup frobnicate-all
 	says 2 "there is no command 'frobnicate-all'; 'ringup help' lists them"
+	apart ringup help hosts trust
+	says 0
+	grep -q '^usage: ringup .* hosts .*trust' ../out
+	apart ringup help hosts install
+	says 2 "'ringup hosts' has no 'install'; see 'ringup help hosts'"
 	apart ringup help stauts
 	says 2 "there is no command 'stauts'"
 	apart ringup ''

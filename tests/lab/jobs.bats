@@ -286,6 +286,21 @@ started() {
 	job_left_nothing
 }
 
+# A rank that ignores SIGTERM says so five times a second from then on: in the usual grace of 4 seconds about 20 times.
+@test "a host that is lost: what ignores SIGTERM on the others has one second" {
+	# shellcheck disable=SC2016 # the rank's own
+	start out err run -n 4 --ppn 2 -- sh -c 'trap "t=1" TERM; : >"$0/ticks-$RANK"; echo up; while :; do sleep 0.2; [ -z "$t" ] || echo x >>"$0/ticks-$RANK"; done' "$PWD"
+	pid=$!
+	started 4
+	supervisor=$(pgrep -f "ringup-job host .*--address $(sed -n 's/.*node02, address: \([^,]*\),.*/\1/p' cluster.yaml)")
+	kill -9 "$supervisor"
+	status=0
+	wait $pid || status=$?
+	[ "$status" = 1 ]
+	[ "$(wc -l <ticks-0)" -le 12 ]
+	job_left_nothing
+}
+
 @test "--grace: what takes longer than 4 seconds to save its work has the time" {
 	# shellcheck disable=SC2016 # the rank's own
 	ringup -q run -d -n 1 --grace 40 --name saves -- sh -c 'trap "sleep 5; echo saved; exit" TERM; echo begun; while :; do sleep 0.1; done' >name 2>&1 3>&- 4>&-
