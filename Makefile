@@ -116,6 +116,7 @@ $(O)/libringup.a: $(LIB_OBJS)
 
 # A test of the worker takes in the worker's sources, which name each other from images/worker.
 $(O)/tests/worker/%: TEST_CFLAGS := -Iimages/worker "$(WORKER_BACKENDS)"
+# Tests make archives by more of libarchive than the program has, so they are linked to it.
 $(O)/tests/%: tests/unit/%.c $(O)/libringup.a $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  TEST  $<"

@@ -27,7 +27,7 @@ int lab_bare_check(const struct lab *lab, struct error *err);
 /* Makes the systems that the hosts need and that are not there: 20 s and 250 MB each, side by side. */
 int lab_bare_make(const struct lab *lab, struct arena *arena, struct error *err);
 
-/* The command that starts such a host: its first process is systemd. `netns` is its network namespace. */
+/* The command that starts such a host: its first process is systemd. `netns` is its network namespace. NULL with the error. */
 const char *const *lab_bare_words(const struct lab *lab, const struct lab_host *host,
 				  const char *netns, struct arena *arena, struct error *err);
 

@@ -127,28 +127,37 @@ static int make_link(const struct lab *lab, size_t index, struct arena *arena, s
 	return proc_check(WORDS("ip", "-n", netns, "route", "add", "default", "via", gateway), err);
 }
 
+/* The command that starts a host with the system of this machine. NULL with the error. */
+static const char *const *host_words(const struct lab *lab, const struct lab_host *host,
+				     const char *netns, struct arena *arena, struct error *err)
+{
+	struct words words = WORDS_INIT(arena), environment = WORDS_INIT(arena);
+	const char *script;
+
+	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0)
+		return NULL;
+	lab_gpus_environment(lab, host, &environment);
+	words_add_all(&words,
+		      WORDS("nsenter", arena_printf(arena, "--net=/run/netns/%s", netns), "unshare",
+			    "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"));
+	words_add_all(&words, WORDS("sh", script, lab_path(lab, host->name, arena), host->name,
+				    host->address, arena_printf(arena, "%d", lab->port),
+				    arena_printf(arena, "/%s/%s", lab->name, host->name),
+				    lab->engine, lab_setenv(&environment), lab->user));
+	return words_list(&words);
+}
+
 /* Starts the first process. Its id on this machine is the id of unshare's child. */
 static int start_init(struct lab *lab, size_t index, const char *state, struct arena *arena,
 		      struct error *err)
 {
 	struct lab_host *host = &lab->hosts[index];
-	const char *script, *log = arena_printf(arena, "%s/host.log", state);
-	const char *netns =
-		arena_printf(arena, "--net=/run/netns/%s", netns_name(lab, index, arena));
-	const char *port = arena_printf(arena, "%d", lab->port);
-	const char *cgroup = arena_printf(arena, "/%s/%s", lab->name, host->name);
-	struct words environment = WORDS_INIT(arena);
-	const char *const *words;
+	const char *netns = netns_name(lab, index, arena);
+	const char *log = arena_printf(arena, "%s/host.log", state);
+	const char *const *words = *host->bare ? lab_bare_words(lab, host, netns, arena, err)
+					       : host_words(lab, host, netns, arena, err);
 	pid_t pid;
 
-	lab_gpus_environment(lab, host, &environment);
-	if (share_path(arena, "deployer/remote/lab_host.sh", &script, err) < 0)
-		return -1;
-	words = *host->bare ? lab_bare_words(lab, host, netns_name(lab, index, arena), arena, err)
-			    : WORDS("nsenter", netns, "unshare", "--mount", "--uts", "--ipc",
-				    "--pid", "--fork", "--kill-child", "sh", script, state,
-				    host->name, host->address, port, cgroup, lab->engine,
-				    lab_setenv(&environment), lab->user);
 	if (!words || proc_spawn(words, NULL, log, &pid, err) < 0)
 		return -1;
 	usleep(50000);
