@@ -82,10 +82,8 @@ void run_view_task(const struct job_plan *plan, const struct job_host *host,
 
 void run_view_joining(const struct job_plan *plan, const struct job_host *host, cJSON *joining)
 {
-	const struct job_options *o = plan->options;
-	const char *const *own =
-		o->devices ? WORDS(job_visible_devices(host, plan->arena)) : WORDS(NULL);
-	const char *const *env = run_view_env(plan, host, own);
+	const char *const *env = run_view_env(plan, host, WORDS(NULL));
+	const char *const *command = plan->options->command;
 	int last = host->first_rank + host->ranks - 1;
 	cJSON *ranks;
 
@@ -95,11 +93,10 @@ void run_view_joining(const struct job_plan *plan, const struct job_host *host, 
 					  : arena_printf(plan->arena, ", ranks %d to %d",
 							 host->first_rank, last);
 
-		run_view_line(plan, host, who, env, o->command);
+		run_view_line(plan, host, who, env, command);
 		return;
 	}
-	ranks = cJSON_AddArrayToObject(run_view_item(plan, host, env, o->command, joining),
-				       "ranks");
+	ranks = cJSON_AddArrayToObject(run_view_item(plan, host, env, command, joining), "ranks");
 	for (int rank = host->first_rank; rank <= last; rank++)
 		cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
