@@ -202,10 +202,14 @@ static int copy_fetch_rest(struct member *m, const struct copy *copy, int fd, ui
 	follow_end(&follow, rc < 0, sum);
 	if (rc < 0)
 		return -1;
-	return strcmp(remote_value(result.err.text, "sum", &m->arena), sum + DIGEST_PREFIX_BYTES) ==
-			       0
-		       ? 0
-		       : copy_differs(m, copy->there, err);
+	if (strcmp(remote_value(result.err.text, "sum", &m->arena), sum + DIGEST_PREFIX_BYTES) != 0)
+		return copy_differs(m, copy->there, err);
+	/* both sums are of what came, however little that is */
+	if (lseek(fd, 0, SEEK_END) == (off_t)bytes)
+		return 0;
+	return error_set(err, ERROR_FAILED,
+			 "%s: %s became shorter while it was copied; copy it again", m->host->name,
+			 copy->there);
 }
 
 /* How much of an earlier copy can stay: the bytes before the end of what is there, if they are the same. */

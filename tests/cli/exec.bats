@@ -97,3 +97,16 @@ setup() {
 	says 1 "node01: its shell prints text of its own before it runs a command (Welcome to node01)" ".bashrc"
 	[ ! -e here ]
 }
+
+@test "cp: a file that becomes shorter on its way is no copy, though both sums are of what came" {
+	head -c 100 /dev/zero >there
+	on_host 1 cat 'printf abc'
+	on_host 1 openssl "printf abc | sha256sum"
+	apart ringup cp "node01:$PWD/there" here
+	says 1 "node01: $PWD/there became shorter while it was copied; copy it again"
+	[ ! -e here ]
+	on_host 1 cat 'exit 3'
+	apart ringup cp "node01:$PWD/there" here
+	says 1 'node01'
+	[ ! -e here ]
+}
