@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAID_BYTES 700 /* of a failed command's last words in an error */
-
 #define SILENCE_DEFAULT_S 60
 #define SILENCE_LEAST_S 4
 
@@ -244,7 +242,7 @@ static int ssh_try_sudo(struct ssh *ssh, struct error *err)
 	ssh->sudo = SUDO_BY_PASSWORD;
 	if (with.status == 0)
 		return 0;
-	str_one_line(&with.err, SAID_BYTES);
+	str_one_line(&with.err, SSH_SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: sudo as %s did not take the password: %s",
 			 ssh_place(&ssh->target, place), ssh->target.user, with.err.text);
 }
@@ -303,7 +301,7 @@ int ssh_check(struct ssh *ssh, const struct ssh_command *command, const char *wh
 	/* a copy: the caller may read what the command printed */
 	str_add(&said, result->err.length ? result->err.text : result->out.text);
 	ssh_drop_hints(&said);
-	str_one_line(&said, SAID_BYTES);
+	str_one_line(&said, SSH_SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: %s (status %d)", what,
 			 said.length ? said.text : "failed without a word", result->status);
 }

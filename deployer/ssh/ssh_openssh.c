@@ -31,7 +31,6 @@
 
 #define FOLDER_BYTES_MAX 60
 #define SSH_FAILED 255 /* ssh(1): of ssh itself, or of the command */
-#define SAID_BYTES 700
 /*
  * What ssh offers by itself since OpenSSH 7.6, with AES-GCM first: a file goes with 0.8 of the time that OpenSSH's ChaCha20 takes
  * (bench/fleet.sh), since processors have instructions for AES. OpenSSH 8.1 has '^' for "these first"; older ones do not know it.
@@ -257,8 +256,8 @@ static int ssh_openssh_no_shell(const struct openssh *o, struct proc_result *res
 	const struct ssh_target *t = o->target;
 	char place[200];
 
-	str_one_line(&result->err, SAID_BYTES);
-	str_one_line(&result->out, SAID_BYTES);
+	str_one_line(&result->err, SSH_SAID_BYTES);
+	str_one_line(&result->out, SSH_SAID_BYTES);
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: user %s can log in, and runs no commands there: 'true' ended with status %d%s%s; look at the login shell in /etc/passwd and at what it reads first",
@@ -356,7 +355,7 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 	}
 	if (!ssh_target_has_way(t) && ssh_openssh_explain(o, result->err.text, err))
 		return -1;
-	str_one_line(&result->err, SAID_BYTES);
+	str_one_line(&result->err, SSH_SAID_BYTES);
 	if (*failure == SSH_FAILED_BUSY)
 		return error_set(
 			err, ERROR_FAILED,
@@ -440,7 +439,7 @@ static int ssh_openssh_lost(const struct openssh *o, struct proc_result *result,
 {
 	char place[200];
 
-	str_one_line(&result->err, SAID_BYTES);
+	str_one_line(&result->err, SSH_SAID_BYTES);
 	return error_set(err, ERROR_FAILED, "%s: the connection broke while the command ran%s%s",
 			 ssh_place(o->target, place), result->err.length ? ": " : "",
 			 result->err.text);

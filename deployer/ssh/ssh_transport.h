@@ -6,6 +6,8 @@
 #include "core/words.h"
 #include "deployer/ssh/ssh.h"
 
+#define SSH_SAID_BYTES 700 /* of a failed program's last words in an error */
+
 /* Why there is no connection; it says what may be tried next. */
 enum ssh_failure {
 	SSH_FAILED_OTHERWISE,

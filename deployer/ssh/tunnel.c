@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SAID_BYTES 700
-
 /* The last jump host of ~/.ssh/config, by way of those before it. */
 static void tunnel_add_jump(const struct ssh_target *t, struct words *words)
 {
@@ -109,7 +107,7 @@ bool tunnel_ask(const struct ssh_target *target, struct str *said)
 	proc.words = words_list(&words);
 	if (!words.count || proc_run(&proc, &result, &ignored) < 0 || result.status == 0)
 		return false;
-	str_one_line(&result.err, SAID_BYTES);
+	str_one_line(&result.err, SSH_SAID_BYTES);
 	if (result.err.length)
 		str_add(said, result.err.text);
 	else
