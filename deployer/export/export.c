@@ -288,6 +288,7 @@ const char *const *export_env(const struct export_wish *wish)
 	return export_words(wish, words_list(&env));
 }
 
+/* By the parts between its "_". TOKENIZERS_PARALLELISM is no TOKEN. */
 static bool export_names_secret(const char *name, struct arena *arena)
 {
 	static const char secrets[] =
