@@ -28,8 +28,10 @@ on_system() {
 }
 
 @test "the plan: steps with their commands, the hosts folded, nothing changed" {
+	local n
 	on_system "$(printf 'ID=debian\nVERSION_ID=12')"
 	mkdir -p root/etc/docker
+	for n in 1 2 3; do on_host "$n" pidof 'exit 1'; done # the machine's own dockerd is none of theirs
 	apart ringup setup --dry-run --skip limits --skip time
 	says 0
 	[ "$(cat ../out)" = "$(printf 'node0%d: adds to /etc/docker/daemon.json: log-driver, log-opts\n' 1 2 3)" ]
