@@ -13,7 +13,10 @@
 void run_view_task(const struct job_plan *plan, const struct job_host *host,
 		   const struct job_task *task, cJSON *tasks);
 
-/* The same of the ranks of a host that the job's launcher starts, and their array: each has `ranks`. */
+/*
+ * The same of the ranks of a host that the job's launcher starts: one line for the host, or, unless `joining` is NULL, an element of
+ * that array, with the numbers of its ranks in `ranks`.
+ */
 void run_view_joining(const struct job_plan *plan, const struct job_host *host, cJSON *joining);
 
 /* With -d --json: the job has begun, and its files are in the folder. */

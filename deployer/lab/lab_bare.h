@@ -24,7 +24,10 @@ int lab_bare_apply(struct lab *lab, const struct lab_wish *wish, struct arena *a
 /* ERROR_USAGE when a bare host has simulated GPUs: their stand-ins are programs of this machine. */
 int lab_bare_check(const struct lab *lab, struct error *err);
 
-/* Makes the systems that the hosts need and that are not there: 20 s and 250 MB each, side by side. */
+/*
+ * Makes the systems that the hosts need and that are not there: 20 s and 250 MB each, side by side. One that was interrupted is made
+ * anew. ERROR_FAILED with the last words of mmdebstrap.
+ */
 int lab_bare_make(const struct lab *lab, struct arena *arena, struct error *err);
 
 /* The command that starts such a host: its first process is systemd. `netns` is its network namespace. NULL with the error. */

@@ -28,7 +28,7 @@ void tunnel_words(const struct ssh_target *target, struct words *words);
 int tunnel_open(const struct ssh_target *target, uint64_t deadline_usec, struct tunnel *tunnel,
 		struct error *err);
 
-/* Tries the program on the way once more; true when it says why the host cannot be reached. */
+/* Tries the program on the way once more, for at most timeout_s; true when it says why the host cannot be reached, added to *said. */
 bool tunnel_ask(const struct ssh_target *target, struct str *said);
 
 /* -1: "HOST: not reached by the jump host bastion: SAID". */
