@@ -275,7 +275,7 @@ void job_add_rank_task(const struct job_plan *plan, const struct job_host *host,
 	job_add_gpus(plan, host, local_rank, env);
 	job_tasks_add(tasks, &(struct job_task){.label = arena_printf(plan->arena, "%d", rank),
 						.words = plan->options->command,
-						.env = env->list});
+						.env = words_list(env)});
 }
 
 void job_add_rank_words(const struct job_plan *plan, const struct job_host *host,

@@ -14,11 +14,26 @@ static const char *const *ssh_words(struct member *m, const struct launch *launc
 	return words.list;
 }
 
+/* A job's ranks: one process each, which is told of no other. */
+static int ssh_tasks(const struct job_plan *plan, const struct job_host *host,
+		     struct job_tasks *tasks, struct error *err)
+{
+	(void)err;
+	for (int local = 0; local < host->ranks; local++) {
+		struct words env = WORDS_INIT(plan->arena);
+
+		job_add_rank_task(plan, host, local, &env, tasks);
+	}
+	return 0;
+}
+
 const struct launcher launcher_ssh = {
 	.name = "ssh",
-	.help = "one command per host over SSH; needs no MPI",
-	.rank = 10,
+	.help = "the worker: one command per host, needs no MPI; a job: one process per rank, without RANK and the like",
+	.rank = 16,
 	.starts_hosts = true,
 	.component = "",
 	.words = ssh_words,
+	.tasks = ssh_tasks,
+	.place = PLACE_RANK,
 };

@@ -23,6 +23,13 @@ in_background() {
 [1 node02] 1 of 2" ]
 }
 
+@test "the launcher 'ssh' tells a rank of no other" {
+	job --launcher ssh -- sh -c 'echo "${RANK-none} ${WORLD_SIZE-none} ${RINGUP_JOB:+job}"' </dev/null
+	[ "$status" = 0 ]
+	[ "$(sort out)" = "[0 node01] none none job
+[1 node02] none none job" ]
+}
+
 @test "a second Ctrl-C or stop ends the waiting, and the job is called stopped" {
 	for way in INT:130 TERM:143; do
 		signal=${way%:*}

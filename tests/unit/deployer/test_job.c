@@ -597,7 +597,8 @@ static void test_auto(void **state)
 	}
 	assert_fine(launcher_find_for_job("auto", &(struct launcher_wish){0}, &launcher, &err));
 	assert_string_equal(launcher->name, "env");
-	assert_int_equal(launcher_find_for_job("ssh", &(struct launcher_wish){0}, &launcher, &err),
+	assert_fine(launcher_find_for_job("ssh", &(struct launcher_wish){0}, &launcher, &err));
+	assert_int_equal(launcher_find_for_job("rsh", &(struct launcher_wish){0}, &launcher, &err),
 			 -1);
 	assert_int_equal(err.kind, ERROR_USAGE);
 	assert_has(err.text, "mpirun");
