@@ -337,6 +337,28 @@ const char *export_text(const struct export_wish *wish, const char *text)
 	return wish->escape ? wish->escape(text, wish->arena) : text;
 }
 
+/* As the first process of a container it would get TERM alone, and ignore it (signal(7), pid_namespaces(7)). */
+static const char export_hand_on[] = "setsid /bin/sh -c \"$@\" &\n"
+				     "trap 'kill -TERM -$!' TERM\n"
+				     "while kill -0 $! 2>/dev/null; do wait $!; status=$?; done\n"
+				     "exit $status\n";
+
+const char *const *export_command(const struct export_wish *wish, bool hands_on)
+{
+	const char *const *command = wish->job.command;
+	struct words words = WORDS_INIT(wish->arena);
+
+	if (strcmp(command[0], "/bin/sh") != 0 || !command[1] || strcmp(command[1], "-c") != 0 ||
+	    !command[2])
+		return command;
+	words_add_all(&words, WORDS("/bin/sh", "-c"));
+	if (hands_on)
+		words_add_all(&words, WORDS(export_hand_on, "text"));
+	words_addf(&words, "trap 'exit 143' TERM\n%s", command[2]);
+	words_add_all(&words, command + 3);
+	return words_list(&words);
+}
+
 const char *const *export_words(const struct export_wish *wish, const char *const *list)
 {
 	struct words words = WORDS_INIT(wish->arena);

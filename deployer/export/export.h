@@ -133,6 +133,13 @@ void export_warn_of_secrets(const struct exporter *exporter, const struct export
 const char *export_text(const struct export_wish *wish, const char *text);
 const char *const *export_words(const struct export_wish *wish, const char *const *words);
 
+/*
+ * The job's command, as it is spelled. What a shell runs for a text of cluster.yaml is given the time for its checkpoint: the shell
+ * ends with it, and not at once with TERM. With `hands_on` the shell is the only one that gets the engine's TERM, and what it runs gets
+ * it from the shell.
+ */
+const char *const *export_command(const struct export_wish *wish, bool hands_on);
+
 /* The products of the hosts' GPUs as nvidia-smi names them, each once, in the order of the hosts. */
 const char *const *export_products(const struct export_wish *wish);
 

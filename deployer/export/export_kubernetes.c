@@ -380,7 +380,7 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 		kube_begin_replicas(k, kube_tf_role(role->name), job_role_count(&roles, role));
 		kube_add_template(k, 6,
 				  &(struct kube_pod){.container = "tensorflow",
-						     .command = export_words(k->wish, job->command),
+						     .command = export_words(k->wish, export_command(k->wish, true)),
 						     .env = WORDS(NULL),
 						     .gpus = serves ? 0
 							     : gpus ? gpus

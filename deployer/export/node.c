@@ -114,7 +114,7 @@ static int node_add_launcher(const struct export_wish *wish, const struct launch
 			err, ERROR_USAGE,
 			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
 			node->world, node->nodes, node->per_node, launcher->name);
-	job.command = export_words(wish, job.command);
+	job.command = export_words(wish, export_command(wish, true));
 	if (launcher->place == PLACE_MPI && wish->gpus_per_node && job.gpus && !wish->is_worker) {
 		struct words own = WORDS_INIT(wish->arena);
 
@@ -145,6 +145,6 @@ int export_node(const struct export_wish *wish, const struct launcher_node *node
 			words_add_all(command, WORDS("/bin/sh", "-c", node_script(wish, node->tags),
 						     "ranks"));
 	}
-	words_add_all(command, export_words(wish, wish->job.command));
+	words_add_all(command, export_words(wish, export_command(wish, true)));
 	return 0;
 }

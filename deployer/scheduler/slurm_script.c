@@ -529,6 +529,7 @@ static int script_add_task(const struct script *s, struct error *err)
 {
 	const struct export_wish *wish = s->wish;
 	const struct launcher *launcher = wish->job.launcher;
+	struct job_options job = wish->job;
 	_cleanup_(str_release) struct str inner = STR_INIT;
 	struct words words = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
 	const struct launcher_node node = {.nodes = wish->nodes,
@@ -540,13 +541,14 @@ static int script_add_task(const struct script *s, struct error *err)
 					   .address = MARK_ADDRESS,
 					   .port = MARK_PORT};
 
+	job.command = export_command(wish, false);
 	if (launcher->place == PLACE_MPI && !(wish->gpus_per_node && wish->job.gpus)) {
 		str_add(s->out, " ");
-		quote_words(s->out, wish->job.command);
+		quote_words(s->out, job.command);
 		return 0;
 	}
 	if (launcher->place == PLACE_NODE) {
-		if (launcher->node_words(&wish->job, &node, &words, &env, err) < 0)
+		if (launcher->node_words(&job, &node, &words, &env, err) < 0)
 			return -1;
 		str_add(&inner, env.count ? "exec env" : "exec");
 		for (size_t i = 0; i < env.count; i++) {
@@ -577,7 +579,7 @@ static int script_add_task(const struct script *s, struct error *err)
 			"\texport TF_CONFIG=\"{\\\"cluster\\\":{\\\"worker\\\":[$workers]},"
 			"\\\"task\\\":{\\\"type\\\":\\\"worker\\\",\\\"index\\\":$SLURM_PROCID}}\"\n");
 	str_add(s->out, "\texec \"$@\"' rank ");
-	quote_words(s->out, wish->job.command);
+	quote_words(s->out, job.command);
 	return 0;
 }
 

@@ -303,9 +303,10 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 	python3 values.py "$IMAGE"
 }
 
-# pod_script COMMAND...: the program of a pod with three ranks, as process 1 of its own, as in a container
+# pod_script RANKS JOB|-- COMMAND...: the program of a pod with so many ranks, as process 1 of its own, as in a container
 pod_script() {
-	apart ringup export kubernetes --image "$IMAGE" --name 3d --launcher env --nodes 1 --ppn 3 -- "$@"
+	local ranks=$1
+	apart ringup export kubernetes --image "$IMAGE" --name 3d --launcher env --nodes 1 --ppn "$ranks" "${@:2}"
 	[ "$status" -eq 0 ] || { cat ../err; return 1; }
 	grep -q '^  name: job-3d$' ../out # a Service's name begins with a letter
 	mapfile -d '' -t words < <(python3 -c 'import yaml
@@ -313,7 +314,39 @@ job = list(yaml.safe_load_all(open("../out")))[-1]
 words = job["spec"]["template"]["spec"]["containers"][0]["command"]
 print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
 	# (it signals its process group, which is not that of the tests)
-	NODE_RANK=0 WORLD_SIZE=3 LOCAL_WORLD_SIZE=3 setsid --wait unshare --pid --fork --kill-child "${words[@]}" 3>&-
+	RANK=0 NODE_RANK=0 WORLD_SIZE=$ranks LOCAL_WORLD_SIZE=$ranks setsid --wait unshare --pid --fork --kill-child "${words[@]}" 3>&-
+}
+
+@test "a command that is a text gets TERM, and time to write a checkpoint; what stands behind it does not begin" {
+	cat >train.py <<-'END'
+		import os, signal, sys, time
+		rank = os.environ["RANK"]
+		def save(*_):
+		    time.sleep(0.5)
+		    open(f"saved-{rank}", "a").write("once\n")
+		    sys.exit(0)
+		signal.signal(signal.SIGTERM, save)
+		open(f"begun-{rank}", "w")
+		time.sleep(300)
+	END
+	echo "  text: {command: \"python3 $PWD/train.py; echo >behind\"}" >>cluster.yaml
+	for ranks in 1 2; do
+		(pod_script $ranks text) &
+		until [ -e begun-0 ] && [ -e begun-$((ranks - 1)) ]; do sleep 0.05; done
+		pkill -TERM -P "$(pgrep -f "^unshare --pid .*$PWD/train.py")"
+		status=0
+		wait $! || status=$?
+		[ "$status" -eq 143 ]
+		[ "$(cat saved-*)" = "$(yes once | head -n $ranks)" ]
+		[ ! -e behind ]
+		rm begun-* saved-*
+	done
+	echo "  fails: {command: \"sh -c 'exit 7'; exit\"}" >>cluster.yaml
+	for ranks in 1 2; do
+		status=0
+		(pod_script $ranks fails) || status=$?
+		[ "$status" -eq 7 ]
+	done
 }
 
 @test "a pod's ranks get TERM, and time to write a checkpoint; a rank that fails ends them with its status" {
@@ -330,7 +363,7 @@ print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
 		if sys.argv[1:] == [rank]: sys.exit(7)
 		time.sleep(300)
 	END
-	(pod_script python3 "$PWD/train.py") &
+	(pod_script 3 -- python3 "$PWD/train.py") &
 	until [ -e begun-0 ] && [ -e begun-1 ] && [ -e begun-2 ]; do sleep 0.05; done
 	pkill -TERM -P "$(pgrep -f "^unshare --pid .*$PWD/train.py")"
 	status=0
@@ -341,7 +374,7 @@ once
 once" ]
 	rm begun-* saved-*
 	status=0
-	(pod_script python3 "$PWD/train.py" 1) || status=$?
+	(pod_script 3 -- python3 "$PWD/train.py" 1) || status=$?
 	[ "$status" -eq 7 ]
 	[ -e saved-0 ] && [ ! -e saved-1 ] && [ -e saved-2 ]
 }
