@@ -3,6 +3,7 @@
 #include "cli/app/stage_facts.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_plan.h"
+#include "cli/job_files.h"
 
 #include "core/file.h"
 #include "core/foreign.h"
@@ -57,6 +58,8 @@ static int export_take_job(struct stages *s, const struct options *o, const char
 	wish->job.command = arguments;
 	if (!job)
 		return 0;
+	if (stage_check_job(s, job, err) < 0)
+		return -1;
 	wish->job.name = job->name;
 	wish->job.env = job->env;
 	wish->job.workdir = job->workdir;
@@ -239,38 +242,6 @@ static int export_write(const char *folder, const struct export_files *files, st
 	return 0;
 }
 
-static void export_print(const struct stages *s, const struct options *o,
-			 const struct exporter *exporter, const struct export_wish *wish,
-			 const struct export_files *files)
-{
-	_cleanup_(json_free) cJSON *json = NULL;
-	cJSON *list;
-
-	if (!s->ctx->json) {
-		if (!o->output)
-			say_data(files->list[0].text, strlen(files->list[0].text));
-		for (size_t i = 0; o->output && i < files->count; i++)
-			say("%s/%s\n", o->output, files->list[i].name);
-		return;
-	}
-	json = json_document();
-	cJSON_AddStringToObject(json, "engine", exporter->name);
-	cJSON_AddStringToObject(json, "job", wish->job.name);
-	cJSON_AddStringToObject(json, "launcher", wish->job.launcher->name);
-	json_add_text(json, "image", wish->image);
-	cJSON_AddNumberToObject(json, "nodes", wish->nodes);
-	cJSON_AddNumberToObject(json, "ranks", wish->world);
-	list = cJSON_AddArrayToObject(json, "files");
-	for (size_t i = 0; i < files->count; i++) {
-		cJSON *file = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(file, "name", files->list[i].name);
-		cJSON_AddStringToObject(file, "text", files->list[i].text);
-		cJSON_AddItemToArray(list, file);
-	}
-	json_print(stdout, json);
-}
-
 /* Each engine with its kinds and settings. */
 static void export_fill(const char *name, struct str *out)
 {
@@ -353,7 +324,7 @@ static int export_run(struct context *ctx, void *values, const char *const *argu
 	export_warn_of_secrets(exporter, &wish);
 	if (o->output && export_write(o->output, &files, err) < 0)
 		return -1;
-	export_print(&s, o, exporter, &wish, &files);
+	job_files_show(ctx, o->output, exporter, &wish, &files);
 	return 0;
 }
 

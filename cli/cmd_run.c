@@ -129,6 +129,8 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 
 	if (!job)
 		return 0;
+	if (stage_check_job(s, job, err) < 0)
+		return -1;
 	words_add_all(&env, job->env);
 	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
 	o->env = env;

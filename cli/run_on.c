@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_on.h"
+#include "cli/job_files.h"
 #include "cli/app/stage_plan.h"
 
 #include "core/clock.h"
@@ -73,16 +74,14 @@ static int run_on_wish(struct run_on *on, const struct exporter *exporter, struc
 	return 0;
 }
 
-static int run_on_show(struct run_on *on, const struct exporter *exporter, struct error *err)
+/* The files as they would be, so that what cannot be is said before there is a record of it. */
+static int run_on_files(const struct run_on *on, const struct exporter *exporter,
+			struct export_wish *wish, struct export_files *files, struct error *err)
 {
-	struct export_files files = {0};
-
-	if (!*on->wish.job.name)
-		on->wish.job.name = "job";
-	if (exporter->write(&on->wish, &files, err) < 0)
-		return -1;
-	say_data(files.list[0].text, strlen(files.list[0].text));
-	return 0;
+	*wish = on->wish;
+	if (!wish->job.name || !*wish->job.name)
+		wish->job.name = "job";
+	return exporter->check_run(wish, err) < 0 ? -1 : exporter->write(wish, files, err);
 }
 
 static int run_on_submit(struct run_on *on, const struct exporter *exporter, int *lock,
@@ -174,12 +173,17 @@ static int run_on_follow(struct run_on *on, int lock, struct error *err)
 int run_on(struct run_on *on, struct error *err)
 {
 	const struct exporter *exporter;
+	struct export_files files = {0};
+	struct export_wish wish;
 	int lock = -1;
 
-	if (run_on_find(on->engine, &exporter, err) < 0 || run_on_wish(on, exporter, err) < 0)
+	if (run_on_find(on->engine, &exporter, err) < 0 || run_on_wish(on, exporter, err) < 0 ||
+	    run_on_files(on, exporter, &wish, &files, err) < 0)
 		return -1;
-	if (on->dry_run)
-		return run_on_show(on, exporter, err);
+	if (on->dry_run) {
+		job_files_show(on->stages->ctx, NULL, exporter, &wish, &files);
+		return 0;
+	}
 	interrupt_keep(NULL);
 	if (run_on_submit(on, exporter, &lock, err) < 0) {
 		fd_close(&lock);

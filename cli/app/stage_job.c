@@ -158,12 +158,18 @@ static int check_job(const struct stages *s, const struct cluster_job *job, stru
 	return 0;
 }
 
+int stage_check_job(const struct stages *s, const struct cluster_job *job, struct error *err)
+{
+	return check_job(s, job, err) < 0
+		       ? error_wrap(err, "%s: the job '%s'", s->cluster.path, job->name)
+		       : 0;
+}
+
 int stage_check_jobs(const struct stages *s, struct error *err)
 {
 	for (size_t i = 0; i < s->cluster.job_count; i++)
-		if (check_job(s, &s->cluster.jobs[i], err) < 0)
-			return error_wrap(err, "%s: the job '%s'", s->cluster.path,
-					  s->cluster.jobs[i].name);
+		if (stage_check_job(s, &s->cluster.jobs[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -308,6 +314,23 @@ static bool stage_uses_words(const char *text)
 	       strstr(text, "$1") || strstr(text, "${1");
 }
 
+/* A text that ringup cannot take apart, and that starts a launcher of its own. */
+static void stage_warn_of_starter(const struct stages *s, const struct cluster_job *job)
+{
+	char *text = arena_strdup(s->arena, job->command[0]), *word;
+
+	while ((word = strsep(&text, " \t\n;&|()"))) {
+		const char *const command[] = {word, "launch", NULL};
+
+		if (!*word || !launcher_has_words(command))
+			continue;
+		log_warn(
+			"%s: the job '%s': its text starts %s, once for each rank; let the command begin with %s, and ringup starts it once per host, or take --launcher ssh with --ppn 1 to start it so yourself",
+			s->cluster.path, job->name, word, word);
+		return;
+	}
+}
+
 int stage_job_command(const struct stages *s, const struct cluster_job *job,
 		      const char *const *more, const char *const **command, struct error *err)
 {
@@ -334,6 +357,7 @@ int stage_job_command(const struct stages *s, const struct cluster_job *job,
 		quote_words(&line, more);
 		words_add_all(&words, WORDS("/bin/sh", "-c", arena_strdup(s->arena, line.text)));
 	}
+	stage_warn_of_starter(s, job);
 	*command = words.list;
 	return 0;
 }

@@ -41,6 +41,7 @@ int stage_job_command(const struct stages *stages, const struct cluster_job *job
 
 /* Fails when a job of cluster.yaml names a launcher or a host that there is not. */
 int stage_check_jobs(const struct stages *stages, struct error *err);
+int stage_check_job(const struct stages *stages, const struct cluster_job *job, struct error *err);
 
 /* The name of a job that runs on this cluster, in the arena, or NULL. */
 int stage_running_job(const struct stages *stages, struct arena *arena, const char **name,

@@ -5,7 +5,9 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/quote.h"
+#include "plan/component.h"
 #include "plan/gpu_wish.h"
+#include "plan/version.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -150,9 +152,37 @@ static const char *export_accelerator(const struct export_wish *wish)
 	return wish->plan ? wish->plan->accelerator : wish->cluster->accelerator;
 }
 
+/* `accelerator: auto` where no lock has settled it: GPUs that are named or were seen, or a framework on hosts that nobody has asked. */
+static bool export_expects_gpus(const struct export_wish *wish)
+{
+	const struct cluster *cluster = wish->cluster;
+	struct requirement req;
+	struct error ignored = {0};
+	uint32_t named = 0;
+
+	for (size_t i = 0; i < wish->fact_count; i++)
+		if (*wish->facts[i].driver)
+			return true;
+	if (wish->fact_count)
+		return false;
+	for (size_t i = 0; i < cluster->host_count; i++)
+		if (*cluster->hosts[i].gpus && strcmp(cluster->hosts[i].gpus, "none") != 0)
+			return true;
+	if (strcmp(cluster->container.gpus, "all") != 0 &&
+	    strcmp(cluster->container.gpus, "none") != 0)
+		return true;
+	for (const char *const *text = cluster->stack; text && *text; text++)
+		if (requirement_parse(*text, wish->arena, &req, &ignored) == 0)
+			named |= COMPONENT_BIT(component_by_name(req.name));
+	return named & ~COMPONENT_BIT(COMPONENT_NONE) & (COMPONENTS_GPU | COMPONENTS_PIP);
+}
+
 static bool export_has_gpus(const struct export_wish *wish)
 {
-	return strcmp(export_accelerator(wish), "cuda") == 0;
+	const char *accelerator = export_accelerator(wish);
+
+	return strcmp(accelerator, "auto") == 0 ? export_expects_gpus(wish)
+						: strcmp(accelerator, "cuda") == 0;
 }
 
 /* The GPUs that the host gives: what the file names, or what the probe saw; 0 where nobody knows. */
@@ -233,6 +263,11 @@ int export_place(struct export_wish *wish, struct error *err)
 	const struct cluster *cluster = wish->cluster;
 	int gpus = cluster->host_count ? export_host_gpus(wish, &cluster->hosts[0]) : 0;
 
+	if (*wish->job.workdir && *wish->job.workdir != '/' && *wish->image)
+		return error_set(
+			err, ERROR_USAGE,
+			"workdir %s: a container needs an absolute path (OCI runtime specification, process.cwd)",
+			wish->job.workdir);
 	if (wish->nodes > EXPORT_NODES_MAX)
 		return error_set(err, ERROR_USAGE, "--nodes takes %d at most", EXPORT_NODES_MAX);
 	if ((wish->nodes ? export_place_on_nodes : export_place_on_hosts)(wish, err) < 0)
@@ -286,6 +321,21 @@ const char *const *export_env(const struct export_wish *wish)
 	export_add_pairs(&env, wish->cluster->container.env, SIZE_MAX);
 	export_add_pairs(&env, wish->job.env, SIZE_MAX);
 	return export_words(wish, words_list(&env));
+}
+
+const char *const *export_own_env(const struct export_wish *wish, const char *const *pairs)
+{
+	struct words own = WORDS_INIT(wish->arena);
+
+	for (; *pairs; pairs++) {
+		const char *const *said = export_env(wish);
+
+		while (*said && !export_pair_value(*said, *pairs, strcspn(*pairs, "=")))
+			said++;
+		if (!*said)
+			words_add(&own, *pairs);
+	}
+	return words_list(&own);
 }
 
 /* By the parts between its "_". TOKENIZERS_PARALLELISM is no TOKEN. */

@@ -69,6 +69,8 @@ struct exporter {
 	 * cannot be expressed, and what to take instead.
 	 */
 	int (*write)(const struct export_wish *wish, struct export_files *files, struct error *err);
+	/* ERROR_USAGE for what `write` can express and `submit` cannot; not NULL where submit is not. */
+	int (*check_run)(const struct export_wish *wish, struct error *err);
 	/*
 	 * For `ringup run --on`: hands the job to the engine, which then runs it without ringup, as a job of scheduled.h. The
 	 * folder is the one of its record. *id is the engine's name of it. NULL: ringup only writes files for this engine.
@@ -97,7 +99,8 @@ int export_check(const struct exporter *exporter, const struct export_wish *wish
 /*
  * Fills nodes, per_node, world and gpus_per_node. With nodes 0 the hosts of the cluster file say them, as they
  * do for `ringup run`: the ranks go host by host, each up to --ppn, its slots, or one per GPU. With nodes given
- * the ranks per node are per_host, or those of the first host. ERROR_USAGE when the numbers do not fit.
+ * the ranks per node are per_host, or those of the first host. ERROR_USAGE when the numbers do not fit, and for a working folder
+ * that no container can have.
  */
 int export_place(struct export_wish *wish, struct error *err);
 
@@ -128,6 +131,9 @@ const char *const *export_env(const struct export_wish *wish);
  * in git. A name that ends in FILE, PATH or DIR only says where one is.
  */
 void export_warn_of_secrets(const struct exporter *exporter, const struct export_wish *wish);
+
+/* Those of the pairs whose names the job and `container.env` do not have: what a person says counts, and a name stands there once. */
+const char *const *export_own_env(const struct export_wish *wish, const char *const *pairs);
 
 /* The text, or all of a list, as the engine's files spell it (wish->escape). */
 const char *export_text(const struct export_wish *wish, const char *text);

@@ -42,7 +42,7 @@ static int compose_check_gpus(const struct export_wish *wish, struct error *err)
 {
 	const struct gpu_wish gpus = compose_gpus(wish);
 
-	if (gpus.kind != GPU_LIST || wish->gpus_per_node <= (int)gpus.count)
+	if (gpus.kind < GPU_COUNT || wish->gpus_per_node <= (int)gpus.count)
 		return 0;
 	return error_set(
 		err, ERROR_USAGE,
@@ -79,7 +79,7 @@ static void compose_add_gpus(const struct export_wish *wish, struct str *out)
 static void compose_add_env(const struct export_wish *wish, const struct words *own,
 			    struct str *out)
 {
-	const char *const *lists[] = {export_env(wish), words_list(own)};
+	const char *const *lists[] = {export_env(wish), export_own_env(wish, words_list(own))};
 
 	if (!*lists[0] && !*lists[1])
 		return;

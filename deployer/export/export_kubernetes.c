@@ -19,6 +19,7 @@
  */
 
 #define MPI_KEY "/root/.ssh/id_rsa"
+#define MPI_HOSTS "/etc/mpi/hostfile" /* "NAME slots=N", for MPICH "NAME:N" */
 
 enum { KIND_MPIJOB, KIND_PYTORCHJOB, KIND_TFJOB, KIND_TRAINJOB, KIND_JOB, KIND_JOBSET };
 static const char *const kube_kinds[] = {"mpijob", "pytorchjob", "tfjob", "trainjob",
@@ -34,7 +35,7 @@ static const struct export_setting kube_settings[] = {
 	{"gpu-resource", "what a GPU is called, as nvidia.com/mig-1g.10gb", KUBE_GPU},
 	{"claim", "ResourceClaimTemplate of a node's GPUs (DRA), in place of gpu-resource", ""},
 	{"rdma-resource", "what RDMA is called: NAME or NAME=COUNT", "rdma/hca_shared_devices_a"},
-	{"tolerate", "key of the taint of nodes with GPUs; may be given again", "nvidia.com/gpu"},
+	{"tolerate", "KEY or KEY=VALUE of a taint of the nodes; may be given again", KUBE_GPU},
 	{"node", "LABEL=VALUE that a node must have; may be given again", ""},
 	{"label", "KEY=VALUE of the job and its pods; may be given again", ""},
 	{"annotation", "KEY=VALUE of the job and its pods; may be given again", ""},
@@ -102,8 +103,17 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/=-";
+	static const char names[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	const char *user = kube_value(k, "user"), *gang = kube_value(k, "gang");
 
+	for (const char *const *pair = export_env(k->wish); *pair; pair++)
+		if (strspn(*pair, names) != strcspn(*pair, "=") ||
+		    strchr("0123456789", **pair))
+			return error_set(
+				err, ERROR_USAGE,
+				"the variable '%.*s': Kubernetes takes letters, digits, '.', '_' and '-', and no digit first",
+				(int)strcspn(*pair, "="), *pair);
 	for (const char *const *pair = k->wish->settings; *pair; pair++)
 		/* a context goes to kubectl, and stands in no file; an annotation is quoted */
 		if (!starts_with(*pair, "context=") && !starts_with(*pair, "annotation=") &&
@@ -165,8 +175,11 @@ static void kube_add_head(const struct kube *k, int per_pod, bool needs_secret)
 			  k->name, in);
 }
 
-/* The limits that Kubeflow's jobs have in common. `restarts` 0: the first failure ends the job. */
-static void kube_add_policy(const struct kube *k, int pods)
+/*
+ * The limits that Kubeflow's jobs have in common. `least` pods are what Volcano waits for, where it is not all of them: the launcher
+ * of an MPIJob comes after its workers, so a gang with it would never be whole (kubeflow/mpi-operator, issue 608). 0: all.
+ */
+static void kube_add_policy(const struct kube *k, int pods, int least)
 {
 	bool is_volcano = *kube_value(k, "gang");
 
@@ -184,9 +197,12 @@ static void kube_add_policy(const struct kube *k, int pods)
 		kube_line(k, 4, "activeDeadlineSeconds: %d", k->wish->job.timeout_s);
 	if (*kube_value(k, "keep"))
 		kube_line(k, 4, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
-	if (!is_volcano || (!*kube_value(k, "queue") && !*kube_value(k, "priority")))
+	if (!is_volcano || (!least && !*kube_value(k, "queue") && !*kube_value(k, "priority")))
 		return;
 	kube_line(k, 4, "schedulingPolicy: # for an operator that was started with Volcano");
+	if (least)
+		kube_line(k, 6, "minAvailable: %d # the launcher comes when these are ready",
+			  least);
 	kube_pair(k, 6, "queue", kube_value(k, "queue"));
 	kube_pair(k, 6, "priorityClass", kube_value(k, "priority"));
 }
@@ -213,16 +229,23 @@ static const char kube_mpi_worker[] = "umask 077\n"
 				      "  -o KbdInteractiveAuthentication=no \\\n"
 				      "  -o ForceCommand=/usr/local/bin/ringup-login\n";
 
-static const char kube_mpi_launcher[] =
-	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"
-	"exec \"$@\"\n";
+/*
+ * The operator makes the launcher when the workers are ready. That of a job that Kueue has held is made before them
+ * (kubeflow/mpi-operator, issue 615).
+ */
+#define KUBE_MPI_WAIT                                                                                     \
+	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"                         \
+	"for host in $(sed 's/[ :].*//' " MPI_HOSTS "); do\n"                                             \
+	"  until ssh -o BatchMode=yes -o ConnectTimeout=5 \"$host\" true 2>/dev/null; do sleep 1; done\n" \
+	"done\n"
+
+static const char kube_mpi_launcher[] = KUBE_MPI_WAIT "exec \"$@\"\n";
 
 /* The ranks of ringup's worker share a secret; mpirun hands it on by its name. */
 static const char kube_mpi_secret[] =
-	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"
-	"RINGUP_SECRET=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\n"
-	"export RINGUP_SECRET\n"
-	"exec \"$@\"\n";
+	KUBE_MPI_WAIT "RINGUP_SECRET=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \\n')\n"
+		      "export RINGUP_SECRET\n"
+		      "exec \"$@\"\n";
 
 /* A report of ringup's worker is one text, which no tag may break. */
 static bool kube_has_tags(const struct export_wish *wish)
@@ -241,7 +264,7 @@ static int kube_write_mpi(const struct kube *k, struct error *err)
 					   .per_node = wish.per_node,
 					   .world = wish.world,
 					   .tags = kube_has_tags(&wish),
-					   .hostfile = "/etc/mpi/hostfile"};
+					   .hostfile = MPI_HOSTS};
 	struct words command = WORDS_INIT(wish.arena), env = WORDS_INIT(wish.arena),
 		     own = WORDS_INIT(wish.arena);
 
@@ -258,7 +281,7 @@ static int kube_write_mpi(const struct kube *k, struct error *err)
 	kube_line(k, 0, "spec:");
 	kube_line(k, 2, "slotsPerWorker: %d", wish.per_node);
 	kube_line(k, 2, "launcherCreationPolicy: WaitForWorkersReady");
-	kube_add_policy(k, 1);
+	kube_add_policy(k, 1, k->wish->nodes);
 	kube_line(k, 2, "mpiReplicaSpecs:");
 	kube_begin_replicas(k, "Launcher", 1);
 	kube_add_template(k, 6,
@@ -312,7 +335,7 @@ static int kube_write_pytorch(const struct kube *k, struct error *err)
 		return -1;
 	kube_begin(k, "kubeflow.org/v1", "PyTorchJob");
 	kube_line(k, 0, "spec:");
-	kube_add_policy(k, k->wish->nodes);
+	kube_add_policy(k, k->wish->nodes, 0);
 	kube_line(k, 2, "pytorchReplicaSpecs:");
 	kube_begin_replicas(k, "Master", 1);
 	kube_add_template(k, 6, &pod);
@@ -346,6 +369,16 @@ static bool kube_has_role(const struct job_roles *roles, size_t count,
 	return false;
 }
 
+/* The operator takes the job's end from it, and else from worker 0 (training-operator, tfjob_controller.go). */
+static bool kube_has_chief(const struct job_roles *roles)
+{
+	for (size_t i = 0; i < roles->count; i++)
+		if (strcmp(roles->list[i].kind->name, "chief") == 0 ||
+		    strcmp(roles->list[i].kind->name, "master") == 0)
+			return true;
+	return false;
+}
+
 /* "chief=1,worker=2", as the ranks have their roles; "" where all are alike. */
 static const char *kube_roles(const struct export_wish *wish)
 {
@@ -369,7 +402,9 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 	(void)err;
 	kube_begin(k, "kubeflow.org/v1", "TFJob");
 	kube_line(k, 0, "spec:");
-	kube_add_policy(k, k->wish->world);
+	if (!kube_has_chief(&roles))
+		kube_line(k, 2, "successPolicy: AllWorkers # not already when worker 0 has ended");
+	kube_add_policy(k, k->wish->world, 0);
 	kube_line(k, 2, "tfReplicaSpecs:");
 	for (size_t i = 0; i < roles.count; i++) {
 		const struct job_role_kind *role = roles.list[i].kind;
@@ -378,16 +413,40 @@ static int kube_write_tf(const struct kube *k, struct error *err)
 		if (kube_has_role(&roles, i, role)) /* one that stands there again */
 			continue;
 		kube_begin_replicas(k, kube_tf_role(role->name), job_role_count(&roles, role));
-		kube_add_template(k, 6,
-				  &(struct kube_pod){.container = "tensorflow",
-						     .command = export_words(k->wish, export_command(k->wish, true)),
-						     .env = WORDS(NULL),
-						     .gpus = serves ? 0
-							     : gpus ? gpus
-								    : 0,
-						     .is_rank = true});
+		kube_add_template(
+			k, 6,
+			&(struct kube_pod){
+				.container = "tensorflow",
+				.command = export_words(k->wish, export_command(k->wish, true)),
+				.env = WORDS(NULL),
+				.gpus = serves ? 0
+					: gpus ? gpus
+					       : 0,
+				.is_rank = true});
 	}
 	return 0;
+}
+
+/* What the cluster file and the job say, and the runtime of a TrainJob decides. */
+static void kube_warn_of_runtime(const struct kube *k)
+{
+	const struct cluster_container *container = &k->wish->cluster->container;
+	struct words lost = WORDS_INIT(k->wish->arena);
+
+	if (*container->volumes)
+		words_add(&lost, "container.volumes");
+	if (container->privileged)
+		words_add(&lost, "container.privileged");
+	if (k->wish->job.timeout_s)
+		words_add(&lost, "limit");
+	if (k->wish->job.grace_s)
+		words_add(&lost, "grace");
+	if (k->wish->retries)
+		words_add(&lost, "retries");
+	if (lost.count)
+		log_warn(
+			"%s: the runtime %s of the TrainJob decides these; give it a runtime that has them, or take --kind pytorchjob, jobset or job",
+			words_join(&lost, ", "), kube_value(k, "runtime"));
 }
 
 /* What a job says by itself stays the same in all of Trainer 2; its ways to patch a runtime do not. */
@@ -405,6 +464,7 @@ static int kube_write_train_job(const struct kube *k, struct error *err)
 		words_add_all(&command, pod.command);
 		pod.command = words_list(&command);
 	}
+	kube_warn_of_runtime(k);
 	kube_line(
 		k, 0,
 		"# Volumes, shared memory, rights, nodes, priority, limit, grace and retries are the runtime's.");
@@ -492,6 +552,12 @@ static int kube_write_job_set(const struct kube *k, struct error *err)
 		kube_line(k, 2, "ttlSecondsAfterFinished: %s", kube_value(k, "keep"));
 	kube_line(k, 2, "failurePolicy:");
 	kube_line(k, 4, "maxRestarts: %d # of all pods together", k->wish->retries);
+	if (k->wish->retries && k->wish->job.timeout_s) {
+		kube_line(k, 4, "rules: # a job that took too long is not started again");
+		kube_line(k, 6, "- name: limit");
+		kube_line(k, 6, "  action: FailJobSet");
+		kube_line(k, 6, "  onJobFailureReasons: [DeadlineExceeded]");
+	}
 	kube_line(k, 2, "replicatedJobs:");
 	kube_line(k, 4, "- name: node");
 	kube_line(k, 6, "replicas: 1");
@@ -595,6 +661,15 @@ static int kube_settle_kind(struct export_wish *wish, const struct kubernetes_si
 	return 0;
 }
 
+static int kube_check_run(const struct export_wish *wish, struct error *err)
+{
+	if (*wish->image)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"pods need an image that the cluster can pull; 'ringup up' or 'ringup push' puts it into the registry, and ringup.lock names it");
+}
+
 static int kube_submit(struct export_wish *wish, const char *folder, const char **id,
 		       struct error *err)
 {
@@ -603,10 +678,6 @@ static int kube_submit(struct export_wish *wish, const char *folder, const char 
 	const char *path = arena_printf(wish->arena, "%s/job.yaml", folder);
 	bool has_secret;
 
-	if (!*wish->image)
-		return error_set(
-			err, ERROR_USAGE,
-			"pods need an image that the cluster can pull; 'ringup up' or 'ringup push' puts it into the registry, and ringup.lock names it");
 	if (kubernetes_site(export_value(&exporter_kubernetes, wish, "context"),
 			    export_value(&exporter_kubernetes, wish, "namespace"), wish->arena,
 			    &site, err) < 0 ||
@@ -640,6 +711,7 @@ const struct exporter exporter_kubernetes = {
 	.settings = kube_settings,
 	.needs_image = true,
 	.write = kube_write,
+	.check_run = kube_check_run,
 	.submit = kube_submit,
 	.look = kube_look,
 	.scheduler = &scheduler_kubernetes,

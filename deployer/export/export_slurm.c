@@ -78,6 +78,19 @@ static int slurm_check_mpi(const struct export_wish *wish, const struct slurm_si
 		*site->mpi_list ? site->mpi_list : "nothing");
 }
 
+static int slurm_check_run(const struct export_wish *wish, struct error *err)
+{
+	if (export_is_set(wish, "array"))
+		return error_set(
+			err, ERROR_USAGE,
+			"--set array is many jobs, and 'run' follows one; write the script with 'ringup export slurm --set array=...' and give it to sbatch");
+	if (export_is_set(wish, "output"))
+		return error_set(
+			err, ERROR_USAGE,
+			"--set output is for 'ringup export'; what a job prints that 'run' follows is in .ringup/jobs/JOB");
+	return 0;
+}
+
 static int slurm_submit_job(struct export_wish *wish, const char *folder, const char **id,
 			    struct error *err)
 {
@@ -94,15 +107,6 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 	if (slurm_site(wish->arena, &site, err) < 0 || slurm_check_mpi(wish, &site, err) < 0)
 		return -1;
 	slurm_settle(wish, &site);
-	if (*export_value(&exporter_slurm, wish, "array"))
-		return error_set(
-			err, ERROR_USAGE,
-			"--set array is many jobs, and 'run' follows one; write the script with 'ringup export slurm --set array=...' and give it to sbatch");
-	if (*export_value(&exporter_slurm, wish, "output"))
-		return error_set(
-			err, ERROR_USAGE,
-			"--set output is for 'ringup export'; what a job prints that 'run' follows is in %s",
-			folder);
 	if (slurm_script(&exporter_slurm, wish, &follow, &out, err) < 0 ||
 	    file_write(path, out.text, out.length, 0600, err) < 0)
 		return -1;
@@ -122,6 +126,7 @@ const struct exporter exporter_slurm = {
 	.help = "a shared fleet: a batch script for sbatch, whose ranks srun starts",
 	.settings = slurm_settings,
 	.write = slurm_write,
+	.check_run = slurm_check_run,
 	.submit = slurm_submit_job,
 	.look = slurm_look_at,
 	.scheduler = &scheduler_slurm,

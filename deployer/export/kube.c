@@ -131,7 +131,7 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 		kube_add_env(k, indent + 2, WORDS("HOME=/tmp"));
 	kube_add_env(k, indent + 2, capabilities);
 	kube_add_env(k, indent + 2, shared);
-	kube_add_env(k, indent + 2, pod->env);
+	kube_add_env(k, indent + 2, export_own_env(k->wish, pod->env));
 	if (!pod->secret)
 		return;
 	kube_line(k, indent + 2, "- name: RINGUP_SECRET");
@@ -174,7 +174,8 @@ static void kube_add_security(const struct kube *k, int indent, const struct kub
 	}
 	kube_line(k, indent + 2, "allowPrivilegeEscalation: false");
 	if (*user) {
-		kube_line(k, indent + 2, "runAsNonRoot: true");
+		if (user[strspn(user, "0")])
+			kube_line(k, indent + 2, "runAsNonRoot: true");
 		kube_line(k, indent + 2, "runAsUser: %s", user);
 	}
 	kube_line(k, indent + 2, "capabilities:");
@@ -340,10 +341,23 @@ static void kube_add_selector(const struct kube *k, int indent, const char *prod
 }
 
 /* Nodes like those that the stack was resolved for: the processor, and the GPUs that the probe saw. */
+/* "KEY", or "KEY=VALUE" of one value alone. */
+static void kube_add_toleration(const struct kube *k, int indent, const char *taint)
+{
+	size_t key = strcspn(taint, "=");
+
+	kube_item(k, indent, "key", arena_strndup(k->wish->arena, taint, key));
+	if (taint[key])
+		kube_pair(k, indent + 2, "value", taint + key + 1);
+	else
+		kube_line(k, indent, "  operator: Exists");
+}
+
 static void kube_add_nodes(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	const char *const *products = export_products(k->wish);
 	const char *const *taints = export_values(k->exporter, k->wish, "tolerate");
+	bool is_usual = false;
 	bool has_product = pod->gpus && *products && !*kube_value(k, "claim") &&
 			   strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
 
@@ -354,11 +368,14 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 		kube_add_products(k, indent, products);
 	if (!*taints || (!pod->gpus && !export_is_set(k->wish, "tolerate")))
 		return;
+	for (const char *const *taint = taints; *taint; taint++)
+		is_usual |= strcmp(*taint, KUBE_GPU) == 0;
 	kube_line(k, indent, "tolerations:");
-	for (; *taints; taints++) {
-		kube_item(k, indent + 2, "key", *taints);
-		kube_line(k, indent + 2, "  operator: Exists");
-	}
+	for (; *taints; taints++)
+		kube_add_toleration(k, indent + 2, *taints);
+	/* a team's taint stands beside the one that nodes with GPUs usually have */
+	if (pod->gpus && export_is_set(k->wish, "tolerate") && !is_usual)
+		kube_add_toleration(k, indent + 2, KUBE_GPU);
 }
 
 static void kube_add_container(const struct kube *k, int indent, const struct kube_pod *pod)

@@ -40,12 +40,7 @@ static bool values_is_queue(const char *text)
 	return values_is_object(text, KUBE_LABEL_MAX);
 }
 
-static bool values_is_key(const char *text)
-{
-	return kube_is_key(text, strlen(text));
-}
-
-/* "node": KEY or KEY=VALUE */
+/* "node" and "tolerate": KEY or KEY=VALUE */
 static bool values_is_label(const char *text)
 {
 	size_t key = strcspn(text, "=");
@@ -125,7 +120,8 @@ static const struct values_form {
 	{"gpu-resource", values_is_resource, false, "a resource is needed, as nvidia.com/gpu"},
 	{"rdma-resource", values_is_rdma, false,
 	 "NAME or NAME=COUNT is needed, as rdma/hca_shared_devices_a=1; container.devices: none leaves it out"},
-	{"tolerate", values_is_key, true, "the key of a taint is needed, as nvidia.com/gpu"},
+	{"tolerate", values_is_label, true,
+	 "KEY or KEY=VALUE of a taint is needed, as nvidia.com/gpu; the effect is not said: all are tolerated"},
 	{"node", values_is_label, true, "LABEL=VALUE is needed, as pool=train"},
 	{"cpu", values_is_cpus, true, "a number of processors is needed, as 16 or 1500m"},
 	{"memory", values_is_size, true, "a size is needed, as 64Gi"},

@@ -17,15 +17,17 @@ static const char node_begin[] =
 	"  trap \"\" TERM\n"
 	"  kill 0\n"
 	"  [ $$ != 1 ] || (sleep ";
-static const char node_start[] = "; kill -KILL -1) &\n"
-				 "  [ -z \"$ranks\" ] || wait $ranks\n"
-				 "  exit \"$(cat \"$failed\" 2>/dev/null || echo 143)\"\n"
-				 "}\n"
-				 "trap end TERM\n"
-				 "export LOCAL_RANK=0 RANK\n"
-				 "while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
-				 "  RANK=$((NODE_RANK * LOCAL_WORLD_SIZE + LOCAL_RANK))\n"
-				 "  [ \"$RANK\" -lt \"$WORLD_SIZE\" ] || break\n";
+static const char node_start[] =
+	"; kill -KILL -1) &\n"
+	"  [ -z \"$ranks\" ] || wait $ranks\n"
+	"  exit \"$(cat \"$failed\" 2>/dev/null || echo 143)\"\n"
+	"}\n"
+	"trap end TERM\n"
+	"first_rank=$((NODE_RANK * LOCAL_WORLD_SIZE))\n"
+	"[ $((WORLD_SIZE - first_rank)) -ge \"$LOCAL_WORLD_SIZE\" ] || LOCAL_WORLD_SIZE=$((WORLD_SIZE - first_rank))\n"
+	"export LOCAL_RANK=0 RANK\n"
+	"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
+	"  RANK=$((first_rank + LOCAL_RANK))\n";
 /*
  * The same with each rank's number before its lines (scheduler/rank_tag.h). Who writes them does not end with the ranks, and
  * has a second for the last ones; it is not waited for, since a process that a rank has left may hold the pipe.

@@ -3,6 +3,9 @@
 #include "deployer/launcher/own_words.h"
 #include "deployer/launcher/place.h"
 
+#include "core/str.h"
+
+#include <openssl/evp.h>
 #include <string.h>
 
 static const char *const deepspeed_spellings[] = {"deepspeed.launcher.runner", NULL};
@@ -58,11 +61,11 @@ static int deepspeed_read(const char *const *options, struct deepspeed_words *wo
 }
 
 /* The Python beside the program: "/opt/venv/bin/python3" for "/opt/venv/bin/deepspeed". */
-static const char *deepspeed_python(const struct job_plan *plan)
+static const char *deepspeed_python(const char *program, struct arena *arena)
 {
-	const char *program = plan->options->command[0], *slash = strrchr(program, '/');
+	const char *slash = strrchr(program, '/');
 
-	return slash ? arena_printf(plan->arena, "%.*s/python3", (int)(slash - program), program)
+	return slash ? arena_printf(arena, "%.*s/python3", (int)(slash - program), program)
 		     : "python3";
 }
 
@@ -72,7 +75,9 @@ static const char *const *deepspeed_rank_words(const struct job_plan *plan,
 	struct words words = WORDS_INIT(plan->arena);
 
 	if (!own->is_program)
-		words_add_all(&words, WORDS(deepspeed_python(plan), "-u"));
+		words_add_all(
+			&words,
+			WORDS(deepspeed_python(plan->options->command[0], plan->arena), "-u"));
 	if (own->is_module)
 		words_add(&words, "-m");
 	words_add(&words, *own->script);
@@ -109,6 +114,50 @@ static int deepspeed_tasks(const struct job_plan *plan, const struct job_host *h
 	return 0;
 }
 
+/* {"0":[0,1],"1":[0,1]} in base64: the GPUs of each node, as launch.py wants them. */
+static const char *deepspeed_world(const struct launcher_node *node, struct arena *arena)
+{
+	_cleanup_(str_release) struct str world = STR_INIT;
+	unsigned char *out;
+
+	for (int i = 0; i < node->nodes; i++) {
+		str_addf(&world, "%s\"%d\":[", i ? "," : "{", i);
+		for (int gpu = 0; gpu < node->per_node; gpu++)
+			str_addf(&world, "%s%d", gpu ? "," : "", gpu);
+		str_add(&world, "]");
+	}
+	str_add(&world, "}");
+	out = arena_alloc(arena, 4 * (world.length + 2) / 3 + 1);
+	EVP_EncodeBlock(out, (const unsigned char *)world.text, (int)world.length);
+	return (const char *)out;
+}
+
+/*
+ * Where an engine says each node's place: deepspeed's own starter of one node (0.10 to 0.19, launcher/launch.py), which
+ * `deepspeed` itself would start there by pdsh or ssh.
+ */
+static int deepspeed_node_words(const struct job_options *job, const struct launcher_node *node,
+				struct words *words, struct words *env, struct error *err)
+{
+	bool is_own = own_words_begin(job->command, deepspeed_command);
+	struct deepspeed_words own = {0};
+
+	(void)env;
+	if (is_own && deepspeed_read(job->command + 1, &own, err) < 0)
+		return -1;
+	words_add_all(words,
+		      WORDS(is_own ? deepspeed_python(job->command[0], words->arena) : "python3",
+			    "-u", "-m", "deepspeed.launcher.launch"));
+	words_addf(words, "--world_info=%s", deepspeed_world(node, words->arena));
+	words_addf(words, "--node_rank=%s", node->rank);
+	words_addf(words, "--master_addr=%s", node->address);
+	words_addf(words, "--master_port=%s", node->port);
+	if (!is_own)
+		words_add_all(words, WORDS("--no_python", "--no_local_rank"));
+	words_add_all(words, job->command + is_own);
+	return 0;
+}
+
 const struct launcher launcher_deepspeed = {
 	.name = "deepspeed",
 	.help = "ranks as deepspeed starts them on one host; CMD may be 'deepspeed train.py'",
@@ -117,4 +166,6 @@ const struct launcher launcher_deepspeed = {
 	.tasks = deepspeed_tasks,
 	.command = deepspeed_command,
 	.spellings = deepspeed_spellings,
+	.place = PLACE_NODE,
+	.node_words = deepspeed_node_words,
 };

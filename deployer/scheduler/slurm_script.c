@@ -52,7 +52,7 @@ static int script_check_words(const struct export_wish *wish, struct error *err)
 	if (launcher->place == PLACE_NONE || wish->job.roles)
 		return error_set(
 			err, ERROR_USAGE,
-			"%s'%s' cannot be started by srun; take --launcher env, torchrun, or one of MPI",
+			"%s'%s' cannot be started by srun; take --launcher env, torchrun, deepspeed, accelerate, or one of MPI",
 			wish->job.roles ? "roles of " : "the launcher ", launcher->name);
 	if (launcher->place == PLACE_NODE && wish->world != wish->nodes * wish->per_node)
 		return error_set(
@@ -187,8 +187,8 @@ static void script_add_head(const struct script *s)
 		"#SBATCH --nodes=%d\n",
 		wish->origin, wish->job.name, wish->cluster->name, wish->job.name, wish->nodes);
 	if (script_is_uneven(s))
-		str_addf(s->out, "#SBATCH --ntasks=%d\n#SBATCH --distribution=block\n",
-			 wish->world);
+		str_addf(s->out, "#SBATCH --ntasks=%d\n#SBATCH --ntasks-per-node=%d # at most\n",
+			 wish->world, wish->per_node);
 	else
 		str_addf(s->out, "#SBATCH --ntasks-per-node=%d\n",
 			 slurm_script_starts_nodes(wish) ? 1 : wish->per_node);
@@ -400,7 +400,9 @@ static void script_add_pyxis(const struct script *s, const struct words *volumes
 
 static void script_add_apptainer(const struct script *s, const struct words *volumes)
 {
-	str_addf(s->out, "\tapptainer exec%s\n", s->wish->gpus_per_node ? " --nv" : "");
+	/* the user's home is there, and its ~/.local would come before the image's packages (apptainer.org, bind paths) */
+	str_addf(s->out, "\tapptainer exec%s --env PYTHONNOUSERSITE=1\n",
+		 s->wish->gpus_per_node ? " --nv" : "");
 	for (size_t i = 0; i < volumes->count; i++) {
 		str_add(s->out, "\t--bind ");
 		quote_word(s->out, volumes->list[i]);
@@ -509,8 +511,12 @@ static void script_add_marked(struct str *out, const char *word)
  */
 static void script_add_own_gpus(const struct script *s)
 {
-	int gpus = s->wish->gpus_per_node ? s->wish->job.gpus : 0;
+	const struct export_wish *wish = s->wish;
+	int gpus = wish->gpus_per_node ? wish->job.gpus : 0;
 
+	/* TensorFlow takes the memory of all GPUs that it sees, so ranks that share a node share them out */
+	if (!gpus && wish->job.launcher->place == PLACE_ROLES && wish->per_node > 1)
+		gpus = wish->gpus_per_node / wish->per_node;
 	if (!gpus)
 		return;
 	str_addf(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/scheduler/slurm_settings.h"
 
+#include <regex.h>
 #include <string.h>
-#include <strings.h>
 
 const struct export_setting slurm_settings[] = {
 	{"partition", "the queue", ""},
@@ -83,18 +83,52 @@ static int slurm_check_word(const struct settings *s, const char *name, const ch
 	return error_set(err, ERROR_USAGE, "--set %s=%s: it is one of: %s", name, value, words);
 }
 
-/* (sbatch(1), --time) */
-static int slurm_check_time(const struct settings *s, struct error *err)
-{
-	const char *time = slurm_value(s, "time");
+/* What sbatch(1) takes, as extended regular expressions. */
+static const struct slurm_form {
+	const char *setting, *form, *needed;
+} slurm_forms[] = {
+	{"time", "([0-9]+-[0-9]+(:[0-9]+){0,2}|[0-9]+(:[0-9]+){0,2}|UNLIMITED|INFINITE)",
+	 "minutes, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED are needed"},
+	{"mem", "[0-9]+[kKmMgGtT]?[bB]?", "a size is needed, as 64G"},
+	{"mem-per-gpu", "[0-9]+[kKmMgGtT]?[bB]?", "a size is needed, as 64G"},
+	{"mem-per-cpu", "[0-9]+[kKmMgGtT]?[bB]?", "a size is needed, as 64G"},
+	{"tmp", "[0-9]+[kKmMgGtT]?[bB]?", "a size is needed, as 64G"},
+	{"cpus-per-task", "0*[1-9][0-9]*", "a number is needed"},
+	{"cpus-per-gpu", "0*[1-9][0-9]*", "a number is needed"},
+	{"threads-per-core", "0*[1-9][0-9]*", "a number is needed"},
+	{"nice", "-?[0-9]+", "a number is needed"},
+	{"array", "[0-9]+(-[0-9]+(:[0-9]+)?)?(,[0-9]+(-[0-9]+(:[0-9]+)?)?)*(%[0-9]+)?",
+	 "numbers are needed, as 0-9, 1,3,7 or 0-99%4"},
+	{"signal",
+	 "([RB]+:)?([0-9]+|(SIG)?(HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN|TTOU))"
+	 "(@[0-9]+)?",
+	 "a signal and seconds before the limit are needed, as TERM@60"},
+	{"mail-type",
+	 "(NONE|BEGIN|END|FAIL|REQUEUE|ALL|INVALID_DEPEND|STAGE_OUT|TIME_LIMIT|TIME_LIMIT_(90|80|50)|ARRAY_TASKS|,)+",
+	 "it takes BEGIN, END, FAIL, REQUEUE, TIME_LIMIT, ALL and the like, with ',' between"},
+};
 
-	if (!time[strspn(time, "0123456789-:")] || strcasecmp(time, "unlimited") == 0 ||
-	    strcasecmp(time, "infinite") == 0)
-		return 0;
-	return error_set(
-		err, ERROR_USAGE,
-		"--set time=%s: minutes, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED are needed",
-		time);
+static int slurm_check_forms(const struct settings *s, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(slurm_forms); i++) {
+		const struct slurm_form *form = &slurm_forms[i];
+		const char *value = slurm_value(s, form->setting);
+		regex_t compiled;
+		int rc;
+
+		if (!*value)
+			continue;
+		rc = regcomp(&compiled, arena_printf(s->wish->arena, "^%s$", form->form),
+			     REG_EXTENDED | REG_ICASE | REG_NOSUB);
+		if (rc == 0) {
+			rc = regexec(&compiled, value, 0, NULL, 0);
+			regfree(&compiled);
+		}
+		if (rc != 0)
+			return error_set(err, ERROR_USAGE, "--set %s=%s: %s", form->setting, value,
+					 form->needed);
+	}
+	return 0;
 }
 
 /* Where no image takes them, the script exports the variables, and bash ends at a name that it does not take. */
@@ -137,7 +171,7 @@ int slurm_check_settings(const struct exporter *exporter, const struct export_wi
 	if (slurm_check_word(s, "container", "auto pyxis apptainer none", err) < 0 ||
 	    slurm_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
 	    slurm_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
-	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_time(s, err) < 0 ||
+	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_forms(s, err) < 0 ||
 	    (strcmp(container, "none") == 0 && slurm_check_env(s, err) < 0))
 		return -1;
 	if (*memory && !parse_bytes(memory, &bytes) && !*slurm_value(s, "mem"))

@@ -24,6 +24,12 @@ int yaml_error(const struct yaml *node, struct error *err, const char *format, .
 			 text.text);
 }
 
+bool yaml_is_null(const struct yaml *value)
+{
+	return value->kind == YAML_TEXT && !value->quoted &&
+	       (!*value->text || strcmp(value->text, "~") == 0 || strcmp(value->text, "null") == 0);
+}
+
 struct yaml *yaml_get(const struct yaml *map, const char *key)
 {
 	for (size_t i = 0; map->kind == YAML_MAP && i < map->count; i++) {
@@ -31,11 +37,7 @@ struct yaml *yaml_get(const struct yaml *map, const char *key)
 
 		if (strcmp(value->key, key) != 0)
 			continue;
-		if (value->kind == YAML_TEXT && !value->quoted &&
-		    (!*value->text || strcmp(value->text, "~") == 0 ||
-		     strcmp(value->text, "null") == 0))
-			return NULL;
-		return value;
+		return yaml_is_null(value) ? NULL : value;
 	}
 	return NULL;
 }

@@ -118,7 +118,8 @@ static int store_pairs(const struct yaml_row *row, const struct yaml *node, stru
 
 		if (item->kind != YAML_TEXT)
 			return yaml_error(item, err, "'%s.%s' must be a word", row->key, item->key);
-		words_addf(&list, "%s=%s", item->key, item->text);
+		if (!yaml_is_null(item))
+			words_addf(&list, "%s=%s", item->key, item->text);
 	}
 	*place = list.list ? list.list : NOTHING;
 	return 0;

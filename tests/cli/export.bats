@@ -148,7 +148,7 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 		pull-secret=my_login|a Secret has small letters
 		node==x|LABEL=VALUE is needed
 		node=pool=-x|LABEL=VALUE is needed
-		tolerate=a/b/c|the key of a taint is needed
+		tolerate=a/b/c|KEY or KEY=VALUE of a taint is needed
 		cpu=many|a number of processors is needed
 		cpu=0|a number of processors is needed
 		memory=lots|a size is needed, as 64Gi
@@ -437,6 +437,134 @@ once" ]
 	says 2 "torchrun has as many on every node"
 	apart ringup export kubernetes --image "127.0.0.1:5000/lab@${IMAGE#*@}" plain
 	says 0 "which no other node reaches" "ringup copy"
+}
+
+# field EXPRESSION: it holds for the objects of ../out, with the last one's spec as `spec`
+field() {
+	python3 -c "
+import yaml
+objects = list(yaml.safe_load_all(open('../out')))
+spec = objects[-1]['spec']
+assert $1, yaml.dump(objects)"
+}
+
+@test "Kubernetes: what operators make of a job" {
+	# mpi-operator: the launcher is made when the workers are ready, so a gang must not wait for it (issue 608)
+	apart ringup export kubernetes --image "$IMAGE" --set gang=volcano ring
+	field 'spec["runPolicy"]["schedulingPolicy"] == {"minAvailable": 2}'
+	# and with Kueue it is made before them (issue 615): it waits itself
+	apart ringup export kubernetes --image "$IMAGE" --set queue=q ring
+	field '"until ssh" in spec["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"][2]'
+	# training-operator: without a chief the job would be done with worker 0
+	apart ringup export kubernetes --image "$IMAGE" --launcher tf --ppn 2 -- ./x
+	field 'spec["successPolicy"] == "AllWorkers"'
+	apart ringup export kubernetes --image "$IMAGE" parts
+	field '"successPolicy" not in spec'
+	# JobSet: the limit is one of the job, and not of each start
+	apart ringup export kubernetes --image "$IMAGE" --kind jobset --launcher torchrun ring
+	field 'spec["failurePolicy"]["rules"] == [{"name": "limit", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}]'
+	# the runtime of a TrainJob decides what the job says
+	apart ringup export kubernetes --image "$IMAGE" --kind trainjob torch
+	says 0 "container.volumes: the runtime torch-distributed of the TrainJob decides these"
+	# the kubelet starts no container whose user 0 must not be root
+	apart ringup export kubernetes --image "$IMAGE" --set user=0 plain
+	field 'spec["template"]["spec"]["containers"][0]["securityContext"]["runAsUser"] == 0'
+	field '"runAsNonRoot" not in spec["template"]["spec"]["containers"][0]["securityContext"]'
+	apart ringup export kubernetes --image "$IMAGE" --set tolerate=pool=train plain
+	field 'spec["template"]["spec"]["tolerations"] == [{"key": "pool", "value": "train"}]'
+}
+
+@test "one value for each variable: the job's own" {
+	local engine
+	for engine in kubernetes compose; do
+		apart ringup export $engine --image "$IMAGE" -e MASTER_PORT=1234 plain
+		[ "$status" -eq 0 ]
+		[ "$(grep -c "MASTER_PORT\(: \|$\)" ../out)" -eq 1 ]
+		grep -q '"1234"' ../out
+	done
+}
+
+@test "GPUs that the file names are asked for before anybody has resolved or probed" {
+	sed -i 's/hosts: .*/hosts: [{hosts: "node[01-02]", gpus: 8}]/; s/stack: .*/stack: [torch]/; /volumes:/d' cluster.yaml
+	unset RINGUP_CATALOG
+	apart ringup export slurm --image "$IMAGE" --launcher env -- ./x
+	grep -q -- '^#SBATCH --ntasks-per-node=8$' ../out
+	grep -q -- '^#SBATCH --gpus-per-node=8$' ../out
+	# 13 ranks: 8 on a node at most
+	apart ringup export slurm --image "$IMAGE" --launcher env -n 13 -- ./x
+	grep -q -- '^#SBATCH --ntasks=13$' ../out
+	grep -q -- '^#SBATCH --ntasks-per-node=8' ../out
+	! grep -q distribution ../out
+	# TensorFlow takes all that it sees
+	apart ringup export slurm --image "$IMAGE" --launcher tf --nodes 2 --ppn 2 -- ./x
+	grep -q 'export CUDA_VISIBLE_DEVICES=.*SLURM_LOCALID \* 4:4' ../out
+	apart ringup export compose --image "$IMAGE" -n 16 --gpus 1 -- ./x
+	says 2 "16 GPUs of their own in all, and the cluster file names 8"
+	sed -i 's/gpus: 8/gpus: none/; s/stack: .*/stack: [openmpi]/' cluster.yaml
+	apart ringup export slurm --image "$IMAGE" --launcher env -- ./x
+	[ "$status" -eq 0 ]
+	! grep -q gpus ../out
+}
+
+@test "deepspeed: its own starter of one node, told the place by the engine" {
+	apart ringup export kubernetes --image "$IMAGE" --ppn 2 -- deepspeed --no_local_rank train.py --lr 1
+	field 'spec["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]["command"] == ["python3", "-u", "-m",
+	    "deepspeed.launcher.launch", "--world_info=eyIwIjpbMCwxXSwiMSI6WzAsMV19", "--node_rank=$(RANK)",
+	    "--master_addr=$(MASTER_ADDR)", "--master_port=$(MASTER_PORT)", "--no_local_rank", "train.py", "--lr", "1"]'
+	[ "$(base64 -d <<<eyIwIjpbMCwxXSwiMSI6WzAsMV19)" = '{"0":[0,1],"1":[0,1]}' ]
+	apart ringup export slurm --set container=none --ppn 2 --launcher deepspeed -- ./train
+	grep -q -- 'deepspeed.launcher.launch --world_info=.* --no_python --no_local_rank ./train' ../out
+	apart ringup export slurm --set container=none -- deepspeed --include localhost:0 train.py
+	says 2 "deepspeed"
+}
+
+@test "wrong jobs and settings name their place; a text that starts a launcher is warned of" {
+	local wrong
+	cat >>cluster.yaml <<-'END'
+		  typo: {command: ./x, launcher: torch}
+		  foo: {command: ./x, launcher: tf, roles: "foo=1"}
+		  piped: {command: "torchrun train.py | tee log"}
+		  rel: {command: ./x, workdir: some/where}
+		  none: {command: ./x, env: {UNSET: null, EMPTY: ""}}
+	END
+	apart ringup export compose --image "$IMAGE" typo
+	says 2 "cluster.yaml: the job 'typo': there is no launcher 'torch'"
+	apart ringup export compose --image "$IMAGE" foo
+	says 2 "cluster.yaml: the job 'foo': " "foo=1"
+	apart ringup run typo
+	says 2 "cluster.yaml: the job 'typo': there is no launcher 'torch'"
+	apart ringup export compose --image "$IMAGE" piped
+	says 0 "the job 'piped': its text starts torchrun, once for each rank"
+	apart ringup export compose --image "$IMAGE" rel
+	says 2 "workdir some/where: a container needs an absolute path"
+	apart ringup export kubernetes --image "$IMAGE" -e 'A B=x' none
+	says 2 "the variable 'A B': Kubernetes takes"
+	apart ringup export compose --image "$IMAGE" none
+	grep -q 'EMPTY: ""' ../out
+	! grep -q UNSET ../out
+	while read -r wrong; do
+		apart ringup export slurm --set container=none --set "$wrong" plain
+		says 2 "--set $wrong: "
+	done <<-'END'
+		time=1:2:3:4
+		time=abc
+		mem=lots
+		signal=FOO@60
+		cpus-per-task=0
+		array=foo
+		mail-type=ENDD
+	END
+	while read -r wrong; do
+		apart ringup export slurm --set container=none --set "$wrong" plain
+		says 0
+	done <<-'END'
+		time=2-12:00:00
+		time=infinite
+		mem=64G
+		signal=B:USR1@60
+		array=1,3,5-9:2%4
+		mail-type=END,FAIL
+	END
 }
 
 @test "a lock of another stack is not exported; that of the file's is, with its image" {

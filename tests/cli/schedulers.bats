@@ -167,6 +167,20 @@ plain_cluster() {
 	has "--container-image="
 }
 
+@test "run --on: --dry-run refuses what the run would, --json is one document, and what is refused leaves no record" {
+	kubernetes_of_tfjob
+	apart ringup --json run --on kubernetes --dry-run parts
+	json 'd["engine"] == "kubernetes" and d["ranks"] == 4 and "kind: TFJob" in d["files"][0]["text"]'
+	apart ringup run --on slurm --dry-run --set array=0-3 --launcher env -- ./x
+	says 2 "--set array is many jobs"
+	apart ringup run --on slurm --set container=none --set signal=FOO@1 --launcher env -- ./x
+	says 2 "--set signal=FOO@1"
+	sed -i 's/"image": *"[^"]*"/"image": ""/' ringup.lock
+	apart ringup run --on kubernetes --dry-run parts
+	says 2 "pods need an image"
+	[ "$(ringup --json ps | jq '.jobs | length')" = 0 ]
+}
+
 @test "status --on kubernetes: --set says which cluster and namespace, as with run" {
 	kubernetes_of_tfjob
 	run -0 ringup status --on kubernetes --set context=other --set namespace=team
