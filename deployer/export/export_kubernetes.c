@@ -108,8 +108,7 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 	const char *user = kube_value(k, "user"), *gang = kube_value(k, "gang");
 
 	for (const char *const *pair = export_env(k->wish); *pair; pair++)
-		if (strspn(*pair, names) != strcspn(*pair, "=") ||
-		    strchr("0123456789", **pair))
+		if (strspn(*pair, names) != strcspn(*pair, "=") || strchr("0123456789", **pair))
 			return error_set(
 				err, ERROR_USAGE,
 				"the variable '%.*s': Kubernetes takes letters, digits, '.', '_' and '-', and no digit first",
@@ -231,12 +230,14 @@ static const char kube_mpi_worker[] = "umask 077\n"
 
 /*
  * The operator makes the launcher when the workers are ready. That of a job that Kueue has held is made before them
- * (kubeflow/mpi-operator, issue 615).
+ * (kubeflow/mpi-operator, issue 615). What is no matter of time, as another host key, is left to mpirun to say.
  */
-#define KUBE_MPI_WAIT                                                                                     \
-	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"                         \
-	"for host in $(sed 's/[ :].*//' " MPI_HOSTS "); do\n"                                             \
-	"  until ssh -o BatchMode=yes -o ConnectTimeout=5 \"$host\" true 2>/dev/null; do sleep 1; done\n" \
+#define KUBE_MPI_WAIT                                                                                            \
+	"printf '* %s\\n' \"$(cat " MPI_KEY ".pub)\" >/etc/ssh/ssh_known_hosts\n"                                \
+	"for host in $(sed 's/[ :].*//' " MPI_HOSTS "); do\n"                                                    \
+	"  until said=$(ssh -o BatchMode=yes -o ConnectTimeout=5 \"$host\" true 2>&1) ||\n"                      \
+	"    case $said in *refused* | *resolve* | *'imed out'* | *route* | *reset* | *closed*) false ;; esac\n" \
+	"  do sleep 1; done\n"                                                                                   \
 	"done\n"
 
 static const char kube_mpi_launcher[] = KUBE_MPI_WAIT "exec \"$@\"\n";

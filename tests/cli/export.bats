@@ -454,7 +454,7 @@ assert $1, yaml.dump(objects)"
 	field 'spec["runPolicy"]["schedulingPolicy"] == {"minAvailable": 2}'
 	# and with Kueue it is made before them (issue 615): it waits itself
 	apart ringup export kubernetes --image "$IMAGE" --set queue=q ring
-	field '"until ssh" in spec["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"][2]'
+	field '"until said=$(ssh" in spec["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]["command"][2]'
 	# training-operator: without a chief the job would be done with worker 0
 	apart ringup export kubernetes --image "$IMAGE" --launcher tf --ppn 2 -- ./x
 	field 'spec["successPolicy"] == "AllWorkers"'
