@@ -109,9 +109,14 @@ static int ps_ask_one(struct member *m, void *arg, struct error *err)
 {
 	const struct lease_request request = {
 		.kind = "job", .id = "", .cluster = "", .job = "", .ticket = "", .among = "all"};
-	struct lease_answer *answers = arg;
+	struct lease_answer *answer = &((struct lease_answer *)arg)[m->index];
 
-	return member_lease(m, "list", &request, &answers[m->index], err);
+	if (member_lease(m, "list", &request, answer, err) < 0)
+		return -1;
+	if (!answer->is_broken)
+		return 0;
+	return error_set(err, ERROR_FAILED, "%s: its GPUs cannot be used: %s", m->host->name,
+			 answer->none);
 }
 
 static const char *ps_gpu_state(const struct lease_gpu *gpu)
@@ -152,11 +157,26 @@ static void ps_add_waiting(struct term_table *table, cJSON *json, const struct m
 	cJSON_AddItemToArray(json, item);
 }
 
+/* A host that has no GPUs to lease, or none that can be used. */
+static void ps_add_none(struct term_table *table, cJSON *json, const struct member *m,
+			const struct lease_answer *answer)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	term_table_row(table, WORDS(m->host->name, "-", answer->is_broken ? "unusable" : "none",
+				    answer->none, "-"));
+	cJSON_AddStringToObject(item, "host", m->host->name);
+	cJSON_AddStringToObject(item, "state", answer->is_broken ? "unusable" : "none");
+	cJSON_AddStringToObject(item, "reason", answer->none);
+	cJSON_AddItemToArray(json, item);
+}
+
 static int ps_gpus(struct stages *s, const struct options *o, struct error *err)
 {
 	_cleanup_(json_free) cJSON *json = json_document();
 	cJSON *gpus = cJSON_AddArrayToObject(json, "gpus");
 	cJSON *waiting = cJSON_AddArrayToObject(json, "waiting");
+	cJSON *none = cJSON_AddArrayToObject(json, "without");
 	struct lease_answer *answers;
 	struct term_table table;
 
@@ -170,6 +190,8 @@ static int ps_gpus(struct stages *s, const struct options *o, struct error *err)
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		const struct member *m = &s->fleet.members[i];
 
+		if (answers[i].none && *answers[i].none)
+			ps_add_none(&table, none, m, &answers[i]);
 		for (size_t k = 0; k < answers[i].gpu_count; k++)
 			ps_add_gpu(&table, gpus, m, &answers[i], &answers[i].gpus[k]);
 		for (size_t k = 0; k < answers[i].ticket_count; k++)

@@ -448,6 +448,14 @@ hash() {
 	ringup resolve --no-lock torch os==debian12 2>/dev/null | grep -E '^image +docker.io/library/debian:12 '
 }
 
+@test "packages that NVIDIA has for no such OS have no recipe, and no place in a file is blamed" {
+	unset RINGUP_CATALOG
+	rm -f cluster.yaml
+	apart ringup recipe --allow cuda-os cuda==12.1 os==amzn2
+	says 1 'no recipe: NVIDIA has no repository of packages for amzn2'
+	! grep -q 'nothing is known as' ../err
+}
+
 @test "a conflict has no recipe" {
 	apart ringup recipe 'openmpi>=6'
 	says 3 'openmpi>=6'

@@ -130,6 +130,21 @@ uuid() {
 	rm out none.yaml bench.json
 }
 
+@test "GPUs that cannot be used: bench does not measure CPUs in their place, and ps --gpus shows the host" {
+	some_up
+	echo lost 1 >.ringup/lab/node02/gpus/fault
+	fails 4 -f some.yaml bench -- -b 1K -e 1K -n 2 -w 0
+	says "node02: its GPUs cannot be used" "GPU is lost" "nothing was measured"
+	fails 1 -f some.yaml bench -H node02 -- -b 1K -e 1K -n 2 -w 0
+	says "node02: its GPUs cannot be used"
+	fails 4 -f some.yaml ps --gpus
+	says "node02: its GPUs cannot be used"
+	ringup --json -f some.yaml ps --gpus >out || true
+	jq -e '.without == [{"host": "node02", "state": "unusable", "reason": .without[0].reason}]' out
+	ringup -q -f some.yaml bench -x node02 -- -b 1K -e 1K -n 2 -w 0
+	rm out .ringup/lab/node02/gpus/fault
+}
+
 @test "a GPU that gpus names and that is gone: run and bench name it, and measure nothing" {
 	some_up
 	ringup -q -f some.yaml run -n 3 -- true
