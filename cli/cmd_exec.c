@@ -45,6 +45,21 @@ static void exec_show_nul(struct str *text)
 		*at = '?';
 }
 
+/* The engine's words where the container is not there or does not run, as Docker and Podman have them: the command did not begin. */
+static bool exec_never_began(const struct proc_result *r)
+{
+	static const char *const words[] = {"No such container", "no such container",
+					    "no container with name or ID", "is not running",
+					    "container state improper"};
+
+	if (!r->status || r->out.length || !r->err.text || !starts_with(r->err.text, "Error"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(r->err.text, words[i]))
+			return true;
+	return false;
+}
+
 static int exec_one(struct member *m, void *arg, struct error *err)
 {
 	struct exec *e = arg;
@@ -60,6 +75,13 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 	exec_show_nul(&r->err);
 	if (rc < 0)
 		return -1;
+	if (!e->local && m->engine->has_containers && exec_never_began(r)) {
+		str_clear(&r->err);
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: the cluster's container does not run there; 'ringup status' says why, and 'ringup up' starts it",
+			m->host->name);
+	}
 	e->ended[m->index] = true;
 	if (r->status == 0)
 		return 0;
@@ -205,7 +227,7 @@ const struct command command_exec = {
 		"shell: ringup exec -- sh -c '...'). With -l they run on the hosts themselves, which need no\n"
 		"container for it.\n"
 		"The exit status is the command's, the highest one of the hosts. It is 4 or 1 when the command\n"
-		"succeeds, but some hosts or all of them cannot be reached.\n"
+		"succeeds, but some hosts or all of them cannot be reached, or have no container that runs.\n"
 		"On Ctrl-C, and after --limit, the command and all that it started end on every host.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),

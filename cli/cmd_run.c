@@ -314,13 +314,13 @@ static void print_result(const struct job *job)
 	if (!job->options->local)
 		stage_add_simulated_on_file(job->stages, json);
 	cJSON_AddStringToObject(json, "state", job->record.state);
-	cJSON_AddNumberToObject(json, "status", result->status);
+	cJSON_AddNumberToObject(json, "status", job->record.status);
 	cJSON_AddNumberToObject(json, "ranks", job->record.ranks);
 	cJSON_AddStringToObject(json, "folder", job->record.folder);
 	if (result->rank >= 0)
 		cJSON_AddNumberToObject(json, "rank", result->rank);
 	json_add_text(json, "host", result->host);
-	json_add_text(json, "reason", result->reason);
+	json_add_text(json, "reason", job->record.reason);
 	json_print(stdout, json);
 }
 

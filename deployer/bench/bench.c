@@ -208,6 +208,13 @@ static int bench_once(struct fleet *fleet, const struct bench_options *options, 
 	rc = run.root.out.text ? read_report(&run, arena, report, document, err) : -1;
 	if (rc < 0 && !err->kind)
 		bench_first_error(fleet, err);
+	/* the host that was waited for last is not the reason */
+	if (rc < 0 && err->kind != ERROR_INTERRUPTED &&
+	    clock_seconds_since(begin) >= run.launch.timeout_s)
+		error_set(
+			err, ERROR_VERDICT,
+			"the run did not end within --limit %d s; a smaller largest size (-- -e 64M) or fewer steps (-- -n 10) take less time, a larger --limit gives it more",
+			run.launch.timeout_s);
 	progress_end(step, rc == 0, rc == 0 ? "done in %.1f s" : "ended after %.1f s",
 		     clock_seconds_since(begin));
 	proc_result_release(&run.root);

@@ -422,6 +422,23 @@ static void run_look(struct job_run *run)
 	job_output_flush(run->output);
 }
 
+/* What takes longer than a moment is said before it begins: who sees nothing presses Ctrl-C again. */
+static void run_say_end(const struct job_run *run)
+{
+	const struct job_result *result = run->verdict.result;
+	int grace_s = job_grace_s(run->plan.options->grace_s);
+
+	if (!run->output->shows)
+		return;
+	if (result->is_interrupted)
+		log_info(
+			"%s: ends the job on its %zu host%s, which may take %d s; once more: do not wait for it",
+			result->reason, run->plan.host_count, run->plan.host_count == 1 ? "" : "s",
+			grace_s);
+	else if (run->is_lost)
+		log_info("%s: ends the job on the other hosts", result->reason);
+}
+
 /* The thread that decides, beside those of the hosts. */
 static void run_control(void *arg)
 {
@@ -437,6 +454,7 @@ static void run_control(void *arg)
 	run_note_sleep(run); /* the job may be over because of it */
 	job_verdict_close(&run->verdict);
 	job_input_stop(run->input);
+	run_say_end(run);
 	if (run->is_lost && run->plan.options->grace_s <= 0)
 		supervisors_tell(run->supervisors,
 				 arena_printf(run->plan.arena, "stop %d\n", LOST_GRACE_S));
