@@ -83,12 +83,46 @@ static const char *os_find_release(const struct model *model, const char *name)
 	return NULL;
 }
 
+/* The catalog's name of what a tidy name means; the name itself where it has none. */
+static const char *os_catalog_name(const struct model *model, const char *name)
+{
+	const char *release = os_find_release(model, name);
+	size_t length = os_find_distribution(name);
+	const char *alias = release ? NULL : os_find_alias(model, name, length);
+
+	if (release)
+		return release;
+	return alias ? arena_printf(model->arena, "%s%s", alias, name + length) : name;
+}
+
+static bool os_has_row(const struct model *model, const char *name)
+{
+	const struct domain *domain = &model->domains[COMPONENT_OS];
+
+	for (size_t i = 0; i < domain->count; i++)
+		if (strcmp(domain->values[i].version, name) == 0)
+			return true;
+	return false;
+}
+
+/* "rockylinux9" of "rocky9.4", "ubuntu22.04" of "ubuntu22.04.5": a point release is its release, as a host's is (os_of_host). */
+static const char *os_without_point(const struct model *model, const char *name)
+{
+	char *cut = arena_strdup(model->arena, name), *point;
+	const char *found = os_catalog_name(model, name), *shorter = found;
+
+	while (!os_has_row(model, shorter) && (point = strrchr(cut, '.'))) {
+		*point = '\0';
+		shorter = os_catalog_name(model, cut);
+	}
+	return os_has_row(model, shorter) ? shorter : found;
+}
+
 const char *os_tidy(const struct model *model, const char *words)
 {
 	const struct domain *domain = &model->domains[COMPONENT_OS];
 	char *tidy = arena_strdup(model->arena, words), *to = tidy;
-	const char *name, *alias, *release;
-	size_t length;
+	const char *name;
 
 	/* a user's own row may have any name */
 	for (size_t i = 0; i < domain->count; i++)
@@ -100,14 +134,8 @@ const char *os_tidy(const struct model *model, const char *words)
 			*to++ = (char)tolower((unsigned char)*words);
 	*to = '\0';
 	name = tidy + strspn(tidy, "=<>!~");
-	release = os_find_release(model, name);
-	if (release)
-		return arena_printf(model->arena, "%.*s%s", (int)(name - tidy), tidy, release);
-	length = os_find_distribution(name);
-	alias = os_find_alias(model, name, length);
-	return alias ? arena_printf(model->arena, "%.*s%s%s", (int)(name - tidy), tidy, alias,
-				    name + length)
-		     : tidy;
+	return arena_printf(model->arena, "%.*s%s", (int)(name - tidy), tidy,
+			    os_without_point(model, name));
 }
 
 const char *os_of_host(const struct catalog *catalog, const char *os)

@@ -9,6 +9,7 @@
 #include "resolver/gpu_find.h"
 #include "resolver/processor.h"
 #include "resolver/os_find.h"
+#include "resolver/request_words.h"
 #include "resolver/rules/rule_driver.h"
 
 #include <ctype.h>
@@ -237,22 +238,6 @@ static int read_os(const struct model *model, struct unit *unit, struct error *e
 			    near ? "the nearest it knows is '%s'; 'ringup matrix os' lists all"
 				 : "'ringup matrix os' lists all%s",
 			    near ? near : "");
-}
-
-/* The request in a form that requirement_parse takes: people write names in other ways. */
-static const char *request_tidy(const struct model *model, const char *text)
-{
-	char *copy = arena_strdup(model->arena, text), *at = strpbrk(copy, "=<>!~");
-
-	if (at && starts_with(copy, "os") && strchr(" =<>!~", copy[2]))
-		return arena_printf(model->arena, "%.*s%s", (int)(at - copy), copy,
-				    os_tidy(model, at));
-	/* product names have blanks and brackets: 'gpu==GTX Titan X (Maxwell)' */
-	if (at && starts_with(copy, "gpu"))
-		for (; *at; at++)
-			if (strchr("()/", *at) || (*at == ' ' && at[1] && !strpbrk(at, "=<>")))
-				*at = '_';
-	return copy;
 }
 
 /* Refuses "gpu==V100,A100": a comma separates demands on one thing. */

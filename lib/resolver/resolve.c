@@ -4,6 +4,7 @@
 #include "resolver/admit_beside.h"
 #include "resolver/allow.h"
 #include "resolver/processor.h"
+#include "resolver/request_words.h"
 #include "resolver/unsatisfied.h"
 #include "resolver/rules/base_tag.h"
 #include "resolver/search/conflict.h"
@@ -63,14 +64,14 @@ static uint32_t named_components(const struct resolve_input *input, struct arena
 }
 
 /*
- * For `auto`: a stack for GPUs when a host has a driver or a request names a GPU component. A
- * framework also means GPUs, unless the hosts were probed and have none.
+ * For `auto`: GPUs when a host has a driver or a request names a GPU component, and not where torch's build for CPUs is
+ * asked for. A framework means GPUs, too, unless the hosts were probed and have none.
  */
 static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
 {
 	uint32_t named = named_components(input, arena);
 
-	if (strcmp(input->accelerator, "auto") != 0)
+	if (strcmp(input->accelerator, "auto") != 0 || requests_are_for_cpus(input->requests))
 		return strcmp(input->accelerator, "cuda") == 0;
 	for (size_t i = 0; i < input->fact_count; i++)
 		if (*input->facts[i].driver)
