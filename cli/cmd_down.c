@@ -82,6 +82,8 @@ static int down_run(struct context *ctx, void *values, const char *const *argume
 	rc = is_departed ? 0 : stage_probe(&s, err);
 	if (rc == 0) {
 		s.fleet.takes_over = o->take_over;
+		if (o->take_over && !o->care.force)
+			fleet_check_their_jobs(&s.fleet);
 		rc = down_hosts(&s, purges, err);
 	}
 	if (rc < 0 && is_departed)

@@ -16,6 +16,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "deployer/bringup/claim.h"
 
 #include <string.h>
 #include <time.h>
@@ -295,7 +296,11 @@ static int up_check_count(const struct stages *s, int min_hosts, struct error *e
 
 static int up_once(struct stages *s, const struct options *o, struct error *err)
 {
-	if (stage_meet_hosts(s, o->take_over, err) < 0 || up_check_count(s, o->min_hosts, err) < 0)
+	if (stage_meet_hosts(s, o->take_over, err) < 0)
+		return -1;
+	if (o->take_over && !o->care.force)
+		fleet_check_their_jobs(&s->fleet);
+	if (up_check_count(s, o->min_hosts, err) < 0)
 		return -1;
 	return o->dry_run ? up_print_commands(s, err) : up_converge(s, o->rolling, err);
 }

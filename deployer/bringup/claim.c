@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/bringup/claim.h"
+#include "deployer/bringup/operate.h"
 
 #include "core/log.h"
 #include "core/quote.h"
@@ -80,4 +81,38 @@ int member_refuse_files(struct member *m, const char *said, struct error *err)
 	return owner_refuse(m->host->name,
 			    arena_printf(&m->arena, "the cluster '%s'", m->fleet->cluster->name),
 			    &m->state.owner, CLAIM_COMMAND, err);
+}
+
+/* The names of the jobs whose processes are in the container, one to a line. */
+static const char claim_jobs[] =
+	"for file in /proc/[0-9]*/environ; do\n"
+	"  tr '\\0' '\\n' <\"$file\" 2>/dev/null | sed -n 's/^RINGUP_JOB=//p'\n"
+	"done | sort -u\n";
+
+#define CLAIM_JOBS_TIMEOUT_S 30
+#define CLAIM_JOBS_BYTES 200
+
+static int claim_check_jobs(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct error ignored = {0}; /* an image without a shell cannot tell */
+	const struct owner *owner = &m->state.container_owner;
+
+	(void)arg;
+	if (!m->engine->has_containers || !m->state.running || owner_is(owner, &m->fleet->owner) ||
+	    member_exec(m, WORDS("sh", "-c", claim_jobs), CLAIM_JOBS_TIMEOUT_S, &result, &ignored) <
+		    0 ||
+	    !result.out.text || !*result.out.text)
+		return 0;
+	str_one_line(&result.out, CLAIM_JOBS_BYTES);
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: a job runs in the container of another owner, and would end with it: %s (%s); it is ended there by 'ringup stop', and here by --force",
+		m->host->name, result.out.text,
+		*owner->id ? owner_story(owner, &m->arena) : "it names no owner");
+}
+
+void fleet_check_their_jobs(struct fleet *fleet)
+{
+	fleet_each(fleet, claim_check_jobs, NULL);
 }

@@ -15,6 +15,12 @@ void fleet_check_owner(struct fleet *fleet);
 int member_check_owner(struct member *member, struct error *err);
 
 /*
+ * For --take-over: fails every probed member in whose container, of another owner, a job runs. On hosts without containers jobs are not
+ * looked for.
+ */
+void fleet_check_their_jobs(struct fleet *fleet);
+
+/*
  * For commands that do not probe: asks the host for the owner, and checks it. Fills the owners, the
  * container's id and the folder in member->state.
  */

@@ -355,7 +355,15 @@ digest() {
 	inside node02 sh -c "docker rm $CONTAINER && docker rename kept $CONTAINER && mv /var/lib/ringup/kept /var/lib/ringup/lab"
 	ringup -q up
 	same containers "$before" "$(container_lines)"
+	# their job would end with the container
+	ringup -q run -d --name theirs --ppn 1 -- sleep 300 3>&- 4>&-
 	cd clone
+	fails 1 up --take-over
+	says "a job runs in the container of another owner" "theirs" "from $LAB" --force
+	fails 1 down --take-over
+	says "a job runs in the container of another owner"
+	same containers "$before" "$(container_lines)"
+	(cd "$LAB" && ringup stop theirs)
 	ringup -q up --take-over
 	differ containers "$before" "$(container_lines)"
 	[ "$(inspect node03 '.Config.Labels["org.ringup.cluster-id"]')" = "$(cat .ringup/cluster-id)" ]
