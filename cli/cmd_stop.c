@@ -7,6 +7,7 @@
 #include "core/foreign.h"
 #include "core/json.h"
 #include "deployer/job/leftovers.h"
+#include "deployer/lease/job_leases.h"
 #include "deployer/job/plan.h"
 #include "deployer/scheduler/scheduled.h"
 
@@ -58,6 +59,8 @@ static int stop_leftovers(struct stages *s, cJSON *jobs, const struct job_record
 	if ((record->is_local ? stage_local(s, 1, err) : stage_select(s, NULL, hosts, err)) < 0)
 		return -1;
 	job_end_leftovers(&s->fleet, record->id, job_grace_s(record->grace_s), &count);
+	if (!record->is_local)
+		fleet_free_job(&s->fleet, record->id);
 	rc = fleet_result(&s->fleet, err);
 	fleet_close(&s->fleet);
 	if (rc == 0)

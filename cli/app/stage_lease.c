@@ -3,8 +3,11 @@
 
 #include "cli/app/stage_fleet.h"
 #include "deployer/bringup/claim.h"
+#include "deployer/job/record.h"
 
 #include <string.h>
+
+#define LOST_MAX 20 /* the newest jobs are looked at */
 
 static int stage_ask_again(struct member *m, void *arg, struct error *err)
 {
@@ -31,6 +34,21 @@ static int stage_lease_narrow(struct stages *s, struct job_leases *leases, struc
 	return fleet_result(&s->fleet, err);
 }
 
+/* What a ringup that was killed had leased a moment ago. GPUs that a process of its job still uses are given to nobody. */
+static void stage_free_lost(struct stages *s)
+{
+	struct job_record *list;
+	struct error ignored = {0};
+	size_t count;
+
+	if (job_records_list(&s->cluster, s->arena, &list, &count, &ignored) < 0)
+		return;
+	for (size_t i = count > LOST_MAX ? count - LOST_MAX : 0; i < count; i++)
+		if (strcmp(list[i].state, "lost") == 0 && *list[i].id && !list[i].is_local &&
+		    !*list[i].ended)
+			fleet_free_job(&s->fleet, list[i].id);
+}
+
 int stage_lease(struct stages *s, struct job_options *wish, bool spread, bool waits,
 		struct error *err)
 {
@@ -48,6 +66,7 @@ int stage_lease(struct stages *s, struct job_options *wish, bool spread, bool wa
 	     owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0))
 		return -1;
 	lease.id = id;
+	stage_free_lost(s);
 	if (fleet_lease_job(&s->fleet, &lease, s->arena, &leases, err) < 0)
 		return -1;
 	wish->id = id;

@@ -87,6 +87,18 @@ static void lease_give_each(struct fleet *fleet, const char *id,
 	}
 }
 
+static int lease_free_one(struct member *m, void *arg, struct error *err)
+{
+	if (lease_give_one(m, arg, err) < 0)
+		*err = (struct error){0}; /* who asks for GPUs next says it */
+	return 0;
+}
+
+void fleet_free_job(struct fleet *fleet, const char *id)
+{
+	fleet_each(fleet, lease_free_one, (void *)(uintptr_t)id);
+}
+
 void fleet_give_job(struct fleet *fleet, const char *id)
 {
 	if (fleet->members)

@@ -40,4 +40,7 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 /* Gives back what the job has, on every member; what cannot be reached frees itself. */
 void fleet_give_job(struct fleet *fleet, const char *id);
 
+/* The same for a job whose ringup is gone: its leases would count for as long as one that has only begun (lease.h). Connects. */
+void fleet_free_job(struct fleet *fleet, const char *id);
+
 #endif
