@@ -82,8 +82,9 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# torch 1.13.1 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cu117 'torch==1.13.1+cu117' 'numpy<2'
+# torch 1.13.1 by pip, from this index only, and what it imports from PyPI
+RUN set -eu; step python3 -m pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cu117 'torch==1.13.1+cu117'; \
+    step python3 -m pip install --no-cache-dir typing_extensions==4.5.0 'numpy<2'
 
 # ---- compiles what is built against the frameworks
 FROM build AS extensions

@@ -94,8 +94,9 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
-# torch 1.11.0 by pip
-RUN set -eu; step python3 -m pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cu115 'torch==1.11.0+cu115' 'numpy<2'
+# torch 1.11.0 by pip, from this index only, and what it imports from PyPI
+RUN set -eu; step python3 -m pip install --no-cache-dir --no-deps --index-url https://download.pytorch.org/whl/cu115 'torch==1.11.0+cu115'; \
+    step python3 -m pip install --no-cache-dir typing_extensions==4.5.0 'numpy<2'
 # TensorFlow 2.8.4 by pip
 RUN set -eu; step python3 -m pip install --no-cache-dir 'tensorflow==2.8.4' protobuf==3.19.6 'numpy<1.24' 'wrapt<1.15'
 
