@@ -41,7 +41,8 @@ static const struct opt options[] = {
 	{0, "gpus", "N", "GPUs of each rank (default: a node's ranks see all of the node)", OPT_INT,
 	 offsetof(struct options, gpus)},
 	{0, "launcher", "NAME", "as in 'run'", OPT_TEXT, offsetof(struct options, launcher)},
-	{'e', "env", "NAME=VALUE", "for every rank; may be given more than once", OPT_LIST,
+	{'e', "env", "NAME[=VALUE]",
+	 "for every rank (NAME: its value here); may be given more than once", OPT_LIST,
 	 offsetof(struct options, env)},
 	{0, "name", "JOB", "name of the job there", OPT_TEXT, offsetof(struct options, name)},
 	FACTS_OPTION(struct options, no_facts),
@@ -140,11 +141,8 @@ static int export_job(struct stages *s, const struct options *o, const char *con
 			return -1;
 	}
 	words_add_all(&env, wish->job.env ? wish->job.env : WORDS(NULL));
-	words_add_all(&env, words_list(&o->env));
-	for (size_t i = 0; i < env.count; i++)
-		if (!strchr(env.list[i], '=') || *env.list[i] == '=')
-			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
-					 env.list[i]);
+	if (stage_take_env(&o->env, &env, err) < 0)
+		return -1;
 	wish->job.env = words_list(&env);
 	wish->job.name = o->name ? o->name : wish->job.name;
 	wish->job.ranks = o->ranks ? o->ranks : wish->job.ranks;

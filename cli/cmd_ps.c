@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_lease.h"
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_simulated.h"
 
@@ -184,6 +185,7 @@ static int ps_gpus(struct stages *s, const struct options *o, struct error *err)
 		return -1;
 	stage_say_simulated_on_file(s);
 	stage_add_simulated_on_file(s, json);
+	stage_free_lost(s);
 	answers = ARENA_ARRAY(s->arena, s->fleet.count, struct lease_answer);
 	fleet_each(&s->fleet, ps_ask_one, answers);
 	term_table_init(&table, s->arena, WORDS("HOST", "GPU", "STATE", "HOLDER", "UUID"));

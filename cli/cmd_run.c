@@ -52,7 +52,8 @@ static const struct opt options[] = {
 	 offsetof(struct options, wait)},
 	{0, "spread", NULL, "spread the ranks of --gpus over many hosts instead of few", OPT_FLAG,
 	 offsetof(struct options, spread)},
-	{'e', "env", "NAME=VALUE", "for every rank; may be given more than once", OPT_LIST,
+	{'e', "env", "NAME[=VALUE]",
+	 "for every rank (NAME: its value here); may be given more than once", OPT_LIST,
 	 offsetof(struct options, env)},
 	{0, "workdir", "DIR", "where the command runs, in the container", OPT_TEXT,
 	 offsetof(struct options, workdir)},
@@ -127,13 +128,15 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 	const struct cluster_job *job = cluster_job(&s->cluster, (*arguments)[0]);
 	struct words env = WORDS_INIT(s->arena);
 
+	if (job && stage_check_job(s, job, err) < 0)
+		return -1;
+	if (job)
+		words_add_all(&env, job->env); /* of two with one name the later counts */
+	if (stage_take_env(&o->env, &env, err) < 0)
+		return -1;
+	o->env = env;
 	if (!job)
 		return 0;
-	if (stage_check_job(s, job, err) < 0)
-		return -1;
-	words_add_all(&env, job->env);
-	words_add_all(&env, words_list(&o->env)); /* of two with one name the later counts */
-	o->env = env;
 	if (!o->hosts.count && !o->local)
 		words_add_all(&o->hosts, job->hosts);
 	o->name = o->name ? o->name : job->name;
@@ -152,15 +155,6 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 	o->grace_s = o->grace_s ? o->grace_s : job->grace_s;
 	o->retries = o->retries ? o->retries : job->retries;
 	return stage_job_command(s, job, *arguments + 1, arguments, err);
-}
-
-static int check_env(const struct words *env, struct error *err)
-{
-	for (size_t i = 0; i < env->count; i++)
-		if (!strchr(env->list[i], '=') || *env->list[i] == '=')
-			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed",
-					 env->list[i]);
-	return 0;
 }
 
 /* What a person most likely means otherwise than ringup takes it. */
@@ -241,8 +235,7 @@ static int job_wish(struct job *job, const char *const *command, struct error *e
 	if (o->grace_s > JOB_GRACE_MAX_S)
 		return error_set(err, ERROR_USAGE, "--grace %d: %d seconds are the most",
 				 o->grace_s, JOB_GRACE_MAX_S);
-	if (check_env(&o->env, err) < 0 ||
-	    job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
+	if (job_input_choose(o->input, o->tty, o->detach, &job->wish, err) < 0 ||
 	    (o->sync && job_sync_parse(o->sync, job->stages->arena, &job->sync, err) < 0) ||
 	    stage_built_plan(job->stages, &plan, err) < 0 ||
 	    job_find_launcher(job, plan, err) < 0 || job_wish_roles(job, err) < 0)

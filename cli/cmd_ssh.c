@@ -30,7 +30,10 @@ static int ssh_run_command(struct context *ctx, void *values, const char *const 
 	if (arguments[1] && strcmp(arguments[1], "--") == 0)
 		arguments++;
 	if (arguments[1]) {
-		ssh_command_line(&target, arguments + 1, &line);
+		bool is_line = !arguments[2] && strpbrk(arguments[1], " \t\n;&|<>()$`\\\"'*?");
+
+		ssh_command_line(&target, is_line ? WORDS("sh", "-c", arguments[1]) : arguments + 1,
+				 &line);
 		quote_for_login_shell(&sent, line.text);
 		words_add(&words, sent.text);
 	}
@@ -44,7 +47,8 @@ const struct command command_ssh = {
 	.summary = "logs in to a host of the cluster",
 	.help = "Becomes the system's ssh, with the user, port, keys, jump hosts and known_hosts that the cluster\n"
 		"file and ~/.ssh/config have for the host. HOST may be any [USER@]ADDRESS[:PORT], too. The login\n"
-		"is on the host itself; a command's words run there as they are, by sudo where the file says so.\n",
+		"is on the host itself; a command's words run there as they are, by sudo where the file says so.\n"
+		"One word with blanks is a line for a shell: ringup ssh HOST 'cd /data && ls'.\n",
 	.min_arguments = 1,
 	.max_arguments = -1,
 	.stop_at_argument = true,

@@ -331,6 +331,27 @@ static void stage_warn_of_starter(const struct stages *s, const struct cluster_j
 	}
 }
 
+int stage_take_env(const struct words *said, struct words *env, struct error *err)
+{
+	for (size_t i = 0; i < said->count; i++) {
+		const char *pair = said->list[i];
+		const char *value = strchr(pair, '=') ? "" : getenv(pair);
+
+		if (!*pair || *pair == '=')
+			return error_set(err, ERROR_USAGE, "--env %s: NAME=VALUE is needed", pair);
+		if (!value)
+			return error_set(
+				err, ERROR_USAGE,
+				"--env %s: it has no value here; NAME=VALUE is needed, or NAME for one that has",
+				pair);
+		if (strchr(pair, '='))
+			words_add(env, pair);
+		else
+			words_addf(env, "%s=%s", pair, value);
+	}
+	return 0;
+}
+
 int stage_job_command(const struct stages *s, const struct cluster_job *job,
 		      const char *const *more, const char *const **command, struct error *err)
 {

@@ -43,6 +43,9 @@ int stage_job_command(const struct stages *stages, const struct cluster_job *job
 int stage_check_jobs(const struct stages *stages, struct error *err);
 int stage_check_job(const struct stages *stages, const struct cluster_job *job, struct error *err);
 
+/* The words of --env: NAME=VALUE, or NAME for the value that it has here. Adds NAME=VALUE. ERROR_USAGE for one without a value. */
+int stage_take_env(const struct words *said, struct words *env, struct error *err);
+
 /* The name of a job that runs on this cluster, in the arena, or NULL. */
 int stage_running_job(const struct stages *stages, struct arena *arena, const char **name,
 		      struct error *err);

@@ -34,8 +34,7 @@ static int stage_lease_narrow(struct stages *s, struct job_leases *leases, struc
 	return fleet_result(&s->fleet, err);
 }
 
-/* What a ringup that was killed had leased a moment ago. GPUs that a process of its job still uses are given to nobody. */
-static void stage_free_lost(struct stages *s)
+void stage_free_lost(struct stages *s)
 {
 	struct job_record *list;
 	struct error ignored = {0};

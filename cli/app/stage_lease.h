@@ -17,4 +17,10 @@ int stage_lease(struct stages *stages, struct job_options *wish, bool spread, bo
 /* Gives them back; nothing to do where nothing was leased. */
 void stage_give_back(struct stages *stages, struct job_options *wish);
 
+/*
+ * Gives back what the jobs of a ringup that was killed have, as long as they have not been stopped: their leases would count for some time
+ * (lease.h). GPUs that a process still uses are given to nobody.
+ */
+void stage_free_lost(struct stages *stages);
+
 #endif

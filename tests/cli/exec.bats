@@ -76,6 +76,11 @@ setup() {
 	apart ringup ssh node01 -- printf '%s.' one 'two  words'
 	says 0
 	[ "$(cat ../out)" = "one.two  words." ]
+	# one word with blanks is a line, as ssh takes it
+	apart ringup ssh node01 'cd / && pwd; echo "$((1 + 1))"'
+	says 0
+	[ "$(cat ../out)" = "/
+2" ]
 }
 
 @test "cp: several files go into a folder; a shell that greets, and a full disk here, are named" {

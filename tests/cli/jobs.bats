@@ -23,6 +23,15 @@ in_background() {
 [1 node02] 1 of 2" ]
 }
 
+@test "-e NAME is the value that it has here" {
+	KEPT="a b" job -e KEPT -e OTHER=1 -- sh -c 'echo "$KEPT $OTHER"' </dev/null
+	[ "$(sort out)" = "[0 node01] a b 1
+[1 node02] a b 1" ]
+	job -e NOT_SET_ANYWHERE -- true </dev/null
+	[ "$status" = 2 ]
+	grep -q -- '--env NOT_SET_ANYWHERE: it has no value here' err
+}
+
 @test "the launcher 'ssh' tells a rank of no other" {
 	job --launcher ssh -- sh -c 'echo "${RANK-none} ${WORLD_SIZE-none} ${RINGUP_JOB:+job}"' </dev/null
 	[ "$status" = 0 ]
