@@ -268,6 +268,17 @@ static void open_standard_streams(void)
 		close(fd);
 }
 
+/* For a program that reads the document of --json: there is one also where the command came to none. */
+static void main_print_error(const struct error *err)
+{
+	_cleanup_(json_free) cJSON *json = json_document();
+
+	cJSON_AddBoolToObject(json, "ok", false);
+	cJSON_AddNumberToObject(json, "status", (int)err->kind);
+	cJSON_AddStringToObject(json, "error", err->text);
+	json_print(stdout, json);
+}
+
 /* Whether standard output is a pipe whose reader has all that it wanted, as in 'ringup matrix | head'. */
 static bool nobody_reads(void)
 {
@@ -294,6 +305,8 @@ int main(int argc, char **argv)
 	}
 	if (err.kind == ERROR_NONE)
 		return 0;
+	if (ctx.json && !json_was_printed())
+		main_print_error(&err);
 	fflush(stdout);
 	log_error(err.text);
 	return (int)err.kind;

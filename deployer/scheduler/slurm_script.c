@@ -187,7 +187,10 @@ static void script_add_head(const struct script *s)
 		"#SBATCH --nodes=%d\n",
 		wish->origin, wish->job.name, wish->cluster->name, wish->job.name, wish->nodes);
 	if (script_is_uneven(s))
-		str_addf(s->out, "#SBATCH --ntasks=%d\n#SBATCH --ntasks-per-node=%d # at most\n",
+		str_addf(s->out,
+			 "#SBATCH --ntasks=%d\n"
+			 "# With --ntasks that is how many a node has at most.\n"
+			 "#SBATCH --ntasks-per-node=%d\n",
 			 wish->world, wish->per_node);
 	else
 		str_addf(s->out, "#SBATCH --ntasks-per-node=%d\n",

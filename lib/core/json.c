@@ -118,6 +118,13 @@ int json_write(const char *path, const cJSON *json, mode_t mode, struct error *e
 	return file_write(path, line.text, line.length, mode, err);
 }
 
+static bool json_printed;
+
+bool json_was_printed(void)
+{
+	return json_printed;
+}
+
 void json_print(FILE *out, const cJSON *json)
 {
 	_cleanup_(free_pointer) char *text = cJSON_Print(json);
@@ -128,6 +135,7 @@ void json_print(FILE *out, const cJSON *json)
 	str_init_ceiling(&line, SIZE_MAX);
 	foreign_add_json(&line, text);
 	fprintf(out, "%s\n", line.text);
+	json_printed |= out == stdout;
 }
 
 const cJSON *json_member(const cJSON *object, const char *name)

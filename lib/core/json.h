@@ -40,6 +40,9 @@ int json_write(const char *path, const cJSON *json, mode_t mode, struct error *e
 /* Prints the document, indented, with a newline at its end. */
 void json_print(FILE *out, const cJSON *json);
 
+/* Whether one went to standard output. */
+bool json_was_printed(void);
+
 /*
  * Members of an object by name; a missing or wrongly typed one gives the default. Text is copied.
  */

@@ -123,6 +123,12 @@ script() {
 }
 
 @test "the ranks of one pod say whose each line is, where the job is followed" {
+	ringup -q resolve
+	python3 - "$IMAGE" <<-'END'
+		import json, sys
+		lock = dict(json.load(open("ringup.lock")), image=sys.argv[1])
+		json.dump(lock, open("ringup.lock", "w"))
+	END
 	run ringup run --on kubernetes --dry-run --launcher torchrun -n 4 --nodes 2 -- train.py
 	[[ $output == *PET_TEE* ]]
 	run ringup run --on kubernetes --dry-run --kind job -n 4 --nodes 2 -- ./train

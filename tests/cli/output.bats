@@ -102,11 +102,20 @@ full() {
 	says 0
 }
 
-@test "every --json error leaves stdout empty" {
+@test "--json: one document also where a command comes to none" {
 	apart ringup --json stauts
-	says 2
-	[ ! -s ../out ]
+	says 2 "there is no command 'stauts'"
+	json 'd["ok"] is False and d["status"] == 2 and "there is no command '"'stauts'"'" in d["error"]'
 	apart ringup --json -f none.yaml status
 	says 2
+	json '"none.yaml" in d["error"]'
+	apart ringup --json status --no-such-option
+	says 2
+	json '"--no-such-option" in d["error"]'
+	# a conflict has a document of its own
+	apart ringup --json resolve openmpi==99
+	says 3
+	json '"conflict" in d and "error" not in d'
+	apart ringup stauts
 	[ ! -s ../out ]
 }

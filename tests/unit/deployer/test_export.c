@@ -94,10 +94,11 @@ static void test_node(void **state)
 	static const char *const script[] = {"train.py", "-x", NULL};
 	static const char *const torchrun[] = {"torchrun", "train.py", NULL};
 	static const char *const taken[] = {"torchrun", "--nnodes=4", "train.py", NULL};
+	static const char *const deepspeed[] = {"deepspeed", "train.py", NULL};
 	static const char *const accelerate[] = {"accelerate", "launch", "train.py", NULL};
 
 	assert_string_equal(node_line(*state, "env", script, 1), "train.py -x");
-	assert_has(node_line(*state, "env", script, 2), "RANK=$((NODE_RANK * LOCAL_WORLD_SIZE");
+	assert_has(node_line(*state, "env", script, 2), "RANK=$((first_rank + LOCAL_RANK))");
 	assert_string_equal(
 		node_line(*state, "torchrun", script, 2),
 		"torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$RANK --master_addr=first --master_port=1234 --no_python train.py -x");
@@ -110,7 +111,10 @@ static void test_node(void **state)
 		"accelerate launch --num_machines=2 --machine_rank=$RANK --num_processes=2 --main_process_ip=first --main_process_port=1234 --rdzv_backend=static --deepspeed_multinode_launcher=standard --multi_gpu train.py");
 	assert_string_equal(node_line(*state, "mpirun", script, 2),
 			    "mpirun --allow-run-as-root --hostfile /hosts -np 4 train.py -x");
-	assert_has(node_line(*state, "deepspeed", script, 2), "take --launcher env");
+	assert_string_equal(
+		node_line(*state, "deepspeed", deepspeed, 2),
+		"python3 -u -m deepspeed.launcher.launch --world_info=eyIwIjpbMCwxXSwiMSI6WzAsMV19 --node_rank=$RANK --master_addr=first --master_port=1234 train.py");
+	assert_has(node_line(*state, "horovodrun-gloo", script, 2), "take --launcher env");
 }
 
 static void test_env(void **state)
