@@ -20,7 +20,7 @@ setup_file() {
 	cd "$folder"
 	sed -e 's/engine_none/engine_aaa/; s/"none"/"aaa"/; s/no containers: [^"]*/an engine of a test/' \
 		-e 's/\.rank = -1/.rank = 500/' deployer/engine/engine_none.c >deployer/engine/engine_aaa.c
-	sed -e 's/launcher_ssh/launcher_aaa/; s/ssh_words/aaa_words/; s/"ssh"/"aaa"/; s/\.rank = 10/.rank = 500/' \
+	sed -e 's/launcher_ssh/launcher_aaa/; s/ssh_words/aaa_words/; s/ssh_tasks/aaa_tasks/; s/"ssh"/"aaa"/; s/\.rank = 16/.rank = 500/' \
 		deployer/launcher/launcher_ssh.c >deployer/launcher/launcher_aaa.c
 	sed -e 's/compose_/aaa_/g; s/exporter_compose/exporter_aaa/; s/"compose"/"aaa"/' \
 		deployer/export/export_compose.c >deployer/export/export_aaa.c
