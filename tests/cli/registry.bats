@@ -382,7 +382,7 @@ assert $1, e" || { cat ../err; return 1; }
 	      x["size"] for x in json.load(open("out/blobs/sha256/" + json.load(open("out/index.json"))["manifests"][0]["digest"][7:]))["layers"])'
 	apart ringup --json pull "$A/lab/total:9" oci:out
 	lines 'e[-1]["event"] == "error" and "lab/total:9" in e[-1]["text"]'
-	[ ! -s ../out ]
+	json 'd["ok"] is False and "lab/total:9" in d["error"]'
 	apart ringup -q --json push oci:own:1 "$A/lab/total:2"
 	[ ! -s ../err ]
 }

@@ -65,7 +65,7 @@ setup() { common_setup; }
 	says 2 'is not a requirement'
 	apart ringup --json resolve opnmpi
 	says 2
-	[ ! -s ../out ]
+	json '"did you mean" in d["error"]'
 }
 
 @test "spaces and dots at the end do no harm" {

@@ -153,7 +153,7 @@ up_with_job() {
 	grep -q 'mpirun.* not found' err
 	job --env A -- true
 	[ "$status" = 2 ]
-	grep -q -- "--env A: NAME=VALUE" err
+	grep -q -- "--env A: it has no value here; NAME=VALUE is needed" err
 	job --name ../x -- true
 	[ "$status" = 2 ]
 	grep -q "cannot be a job's name" err
