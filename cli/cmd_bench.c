@@ -217,10 +217,7 @@ static int conclude(struct stages *s, const struct options *o, const struct fact
 static int check_workers(struct member *m, void *arg, struct error *err)
 {
 	(void)arg;
-	if (m->engine->has_containers ? m->state.running : *m->state.mesh)
-		return 0;
-	return error_set(err, ERROR_FAILED, "%s: no worker is up there; run 'ringup up' first",
-			 m->host->name);
+	return member_check_worker(m, err);
 }
 
 /* The launcher's component must be in the image: what ringup.lock says was built. */

@@ -45,21 +45,6 @@ static void exec_show_nul(struct str *text)
 		*at = '?';
 }
 
-/* The engine's words where the container is not there or does not run, as Docker and Podman have them: the command did not begin. */
-static bool exec_never_began(const struct proc_result *r)
-{
-	static const char *const words[] = {"No such container", "no such container",
-					    "no container with name or ID", "is not running",
-					    "container state improper"};
-
-	if (!r->status || r->out.length || !r->err.text || !starts_with(r->err.text, "Error"))
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(r->err.text, words[i]))
-			return true;
-	return false;
-}
-
 static int exec_one(struct member *m, void *arg, struct error *err)
 {
 	struct exec *e = arg;
@@ -68,20 +53,14 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 
 	if (e->local)
 		rc = member_exec_local(m, e->words, e->limit_s, r, err);
-	else if ((rc = member_ask_owner(m, err)) == 0)
+	else if ((rc = member_ask_owner(m, err)) == 0 &&
+		 (!m->engine->has_containers || (rc = member_check_worker(m, err)) == 0))
 		rc = member_exec(m, e->words, e->limit_s, r, err);
 	member_disconnect(m); /* nothing else is asked; a thousand open ones are 60 MiB */
 	exec_show_nul(&r->out);
 	exec_show_nul(&r->err);
 	if (rc < 0)
 		return -1;
-	if (!e->local && m->engine->has_containers && exec_never_began(r)) {
-		str_clear(&r->err);
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: the cluster's container does not run there; 'ringup status' says why, and 'ringup up' starts it",
-			m->host->name);
-	}
 	e->ended[m->index] = true;
 	if (r->status == 0)
 		return 0;

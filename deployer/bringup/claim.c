@@ -75,6 +75,14 @@ int member_ask_owner(struct member *m, struct error *err)
 	return member_check_owner(m, err);
 }
 
+int member_check_worker(const struct member *m, struct error *err)
+{
+	if (m->engine->has_containers ? m->state.running : *m->state.mesh)
+		return 0;
+	return error_set(err, ERROR_FAILED, "%s: no worker is up there; run 'ringup up' first",
+			 m->host->name);
+}
+
 int member_refuse_files(struct member *m, const char *said, struct error *err)
 {
 	owner_parse(said, "owner_", &m->arena, &m->state.owner);

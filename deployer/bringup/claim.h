@@ -26,6 +26,12 @@ void fleet_check_their_jobs(struct fleet *fleet);
  */
 int member_ask_owner(struct member *member, struct error *err);
 
+/*
+ * ERROR_FAILED unless the member's container runs, or, on a host without containers, `up` has been there. Its state must be known, by a
+ * probe or member_ask_owner.
+ */
+int member_check_worker(const struct member *member, struct error *err);
+
 /* The error for files that somebody else claimed meanwhile: `said` is what receive.sh printed. */
 int member_refuse_files(struct member *member, const char *said, struct error *err);
 

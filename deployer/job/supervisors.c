@@ -270,11 +270,8 @@ static int supervisor_talk(struct supervisor *one, struct error *err)
 				      .cancel = &one->all->given_up};
 
 	/* a sync has asked a moment ago */
-	if (!m->state.folder && member_ask_owner(m, err) < 0)
+	if ((!m->state.folder && member_ask_owner(m, err) < 0) || member_check_worker(m, err) < 0)
 		return -1;
-	if (m->engine->has_containers ? !m->state.running : !*m->state.mesh)
-		return error_set(err, ERROR_FAILED,
-				 "%s: no worker is up there; run 'ringup up' first", m->host->name);
 	command.words = supervisor_words(one);
 	if (ssh_run(m->ssh, &command, &result, err) < 0)
 		return one->done ? 0 : error_wrap(err, "%s", m->host->name);

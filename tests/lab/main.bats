@@ -562,6 +562,10 @@ no_job() {
 	local others before
 	others=$(container_lines node01 node02)
 	inside node03 docker rm -f "$CONTAINER"
+	# what did not run there did not fail
+	fails 4 --json exec -- echo ran
+	says "node03: no worker is up there; run 'ringup up' first"
+	jq -e '[.hosts[] | .status] == [0, 0, null]' "$BATS_TEST_TMPDIR/stdout"
 	ringup up --dry-run >script 2>/dev/null
 	[ "$(container_line node03)" = "node03 absent" ]
 	run ! grep -FfI <(password) script

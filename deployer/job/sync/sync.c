@@ -480,12 +480,7 @@ static void sync_count(struct sync_state *state, const struct sync_answer *answe
 
 static int sync_worker_is_up(struct member *m, struct error *err)
 {
-	if (member_ask_owner(m, err) < 0)
-		return -1;
-	if (m->engine->has_containers ? m->state.running : *m->state.mesh)
-		return 0;
-	return error_set(err, ERROR_FAILED, "%s: no worker is up there; run 'ringup up' first",
-			 m->host->name);
+	return member_ask_owner(m, err) < 0 ? -1 : member_check_worker(m, err);
 }
 
 static int sync_one(struct member *m, void *arg, struct error *err)
