@@ -15,7 +15,7 @@ static bool bench_names_backend(const char *const *arguments)
 	return false;
 }
 
-/* How many GPUs the hosts of the run give. */
+/* How many GPUs the hosts of the run give, as far as they can be counted. */
 static size_t bench_gpus(struct fleet *fleet)
 {
 	size_t count = 0;
@@ -32,20 +32,6 @@ static size_t bench_gpus(struct fleet *fleet)
 	return count;
 }
 
-/* Whether a host is to give GPUs that nobody can use. */
-static bool bench_has_broken(const struct fleet *fleet)
-{
-	for (size_t i = 0; i < fleet->count; i++) {
-		struct member *m = &fleet->members[i];
-		struct gpu_wish wish;
-
-		member_gpu_wish(m, &wish);
-		if (member_is_active(m) && wish.kind != GPU_NONE && *m->facts.gpu_error)
-			return true;
-	}
-	return false;
-}
-
 /*
  * The GPUs that `gpus` names must be there, and those of a host must work: fewer would be measured, and the report would say that
  * all is well.
@@ -56,14 +42,24 @@ static int bench_check_gpus(struct member *m, void *arg, struct error *err)
 
 	(void)arg;
 	member_gpu_wish(m, &wish);
-	if (wish.kind != GPU_NONE && *m->facts.gpu_error)
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), leave the host out (--exclude %s), or measure CPUs (-- --backend cpu)",
-			m->host->name, m->facts.gpu_error, m->host->name);
+	if (member_check_gpu_error(m, err) < 0)
+		return error_advise(err, "--exclude %s measures the others, -- --backend cpu CPUs",
+				    m->host->name);
 	if (gpu_wish_check(&wish, &m->facts, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
 	return 0;
+}
+
+/* Whether the hosts give GPUs, be it such that cannot be used. */
+static bool bench_gives_gpus(struct fleet *fleet)
+{
+	struct error ignored = {0};
+
+	for (size_t i = 0; i < fleet->count; i++)
+		if (member_is_active(&fleet->members[i]) &&
+		    member_check_gpu_error(&fleet->members[i], &ignored) < 0)
+			return true;
+	return bench_gpus(fleet);
 }
 
 /* Where the image is somebody's own and ringup adds no stack, it is for what the hosts give, as `up` has it. */
@@ -72,7 +68,7 @@ static bool bench_is_for_cuda(struct stages *s, const struct plan *plan)
 	if (plan)
 		return strcmp(plan->accelerator, "cuda") == 0;
 	return cluster_has_no_stack(&s->cluster) && strcmp(s->cluster.accelerator, "cpu") != 0 &&
-	       (bench_gpus(&s->fleet) || bench_has_broken(&s->fleet));
+	       bench_gives_gpus(&s->fleet);
 }
 
 int bench_backend_choose(struct stages *s, const char *const *arguments,

@@ -35,6 +35,19 @@ static size_t gpus_in_slots(struct member *m)
 	return count;
 }
 
+int member_check_gpu_error(struct member *m, struct error *err)
+{
+	struct gpu_wish wish;
+
+	member_gpu_wish(m, &wish);
+	if (wish.kind == GPU_NONE || !*m->facts.gpu_error)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), or write gpus: none for this host",
+		m->host->name, m->facts.gpu_error);
+}
+
 const char *member_gpu_trouble(struct member *m)
 {
 	size_t listed = gpu_count(&m->facts), in_slots;
@@ -86,11 +99,8 @@ static int gpus_check_one(struct member *m, void *arg, struct error *err)
 	trouble = member_gpu_trouble(m);
 	if (*trouble && !*f->gpu_error)
 		log_warn("%s: %s; 'dmesg | grep Xid' there may say why", m->host->name, trouble);
-	if (*f->gpu_error)
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), or write gpus: none for this host",
-			m->host->name, f->gpu_error);
+	if (member_check_gpu_error(m, err) < 0)
+		return -1;
 	if (gpu_wish_check(&wish, f, err) < 0)
 		return error_wrap(err, "%s", m->host->name);
 	if (!gpu_count(f)) {

@@ -23,6 +23,9 @@ void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
  */
 void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
 
+/* ERROR_FAILED with what nvidia-smi said when it failed on a member that is to give its GPUs. */
+int member_check_gpu_error(struct member *member, struct error *err);
+
 /*
  * What is wrong with the GPUs that a member is to give: what nvidia-smi said when it failed, or how many of those in its
  * PCIe slots it lists. "" when nothing is known to be wrong, or it is to give none. In the member's arena.
