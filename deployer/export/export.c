@@ -5,9 +5,8 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/quote.h"
-#include "plan/component.h"
 #include "plan/gpu_wish.h"
-#include "plan/version.h"
+#include "resolver/resolve.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -152,37 +151,29 @@ static const char *export_accelerator(const struct export_wish *wish)
 	return wish->plan ? wish->plan->accelerator : wish->cluster->accelerator;
 }
 
-/* `accelerator: auto` where no lock has settled it: GPUs that are named or were seen, or a framework on hosts that nobody has asked. */
-static bool export_expects_gpus(const struct export_wish *wish)
+/* Whether the file says how many GPUs the hosts have, or which. */
+static bool export_names_gpus(const struct cluster *cluster)
 {
-	const struct cluster *cluster = wish->cluster;
-	struct requirement req;
-	struct error ignored = {0};
-	uint32_t named = 0;
-
-	for (size_t i = 0; i < wish->fact_count; i++)
-		if (*wish->facts[i].driver)
-			return true;
-	if (wish->fact_count)
-		return false;
 	for (size_t i = 0; i < cluster->host_count; i++)
 		if (*cluster->hosts[i].gpus && strcmp(cluster->hosts[i].gpus, "none") != 0)
 			return true;
-	if (strcmp(cluster->container.gpus, "all") != 0 &&
-	    strcmp(cluster->container.gpus, "none") != 0)
-		return true;
-	for (const char *const *text = cluster->stack; text && *text; text++)
-		if (requirement_parse(*text, wish->arena, &req, &ignored) == 0)
-			named |= COMPONENT_BIT(component_by_name(req.name));
-	return named & ~COMPONENT_BIT(COMPONENT_NONE) & (COMPONENTS_GPU | COMPONENTS_PIP);
+	return strcmp(cluster->container.gpus, "all") != 0 &&
+	       strcmp(cluster->container.gpus, "none") != 0;
 }
 
+/* As the lock has it, and before there is one as the resolver will, but for GPUs that the file names on hosts that nobody has asked. */
 static bool export_has_gpus(const struct export_wish *wish)
 {
-	const char *accelerator = export_accelerator(wish);
+	const struct resolve_input input = {.requests = wish->cluster->stack ? wish->cluster->stack
+									     : WORDS(NULL),
+					    .accelerator = export_accelerator(wish),
+					    .facts = wish->facts,
+					    .fact_count = wish->fact_count};
 
-	return strcmp(accelerator, "auto") == 0 ? export_expects_gpus(wish)
-						: strcmp(accelerator, "cuda") == 0;
+	if (strcmp(input.accelerator, "auto") == 0 && !wish->fact_count &&
+	    export_names_gpus(wish->cluster))
+		return true;
+	return resolve_wants_gpus(&input, wish->arena);
 }
 
 /* The GPUs that the host gives: what the file names, or what the probe saw; 0 where nobody knows. */
@@ -326,9 +317,10 @@ const char *const *export_env(const struct export_wish *wish)
 const char *const *export_own_env(const struct export_wish *wish, const char *const *pairs)
 {
 	struct words own = WORDS_INIT(wish->arena);
+	const char *const *all = export_env(wish);
 
 	for (; *pairs; pairs++) {
-		const char *const *said = export_env(wish);
+		const char *const *said = all;
 
 		while (*said && !export_pair_value(*said, *pairs, strcspn(*pairs, "=")))
 			said++;

@@ -340,7 +340,6 @@ static void kube_add_selector(const struct kube *k, int indent, const char *prod
 	}
 }
 
-/* Nodes like those that the stack was resolved for: the processor, and the GPUs that the probe saw. */
 /* "KEY", or "KEY=VALUE" of one value alone. */
 static void kube_add_toleration(const struct kube *k, int indent, const char *taint)
 {
@@ -353,11 +352,27 @@ static void kube_add_toleration(const struct kube *k, int indent, const char *ta
 		kube_line(k, indent, "  operator: Exists");
 }
 
+/* Those that are given, and, unless an empty one is, the taint that nodes with GPUs usually have. */
+static void kube_add_tolerations(const struct kube *k, int indent, const struct kube_pod *pod)
+{
+	const char *const *given = export_values(k->exporter, k->wish, "tolerate");
+	struct words taints = WORDS_INIT(k->wish->arena);
+
+	if (pod->gpus && *given)
+		words_add(&taints, KUBE_GPU);
+	for (; *given && export_is_set(k->wish, "tolerate"); given++)
+		if (!pod->gpus || strcmp(*given, KUBE_GPU) != 0)
+			words_add(&taints, *given);
+	if (taints.count)
+		kube_line(k, indent, "tolerations:");
+	for (size_t i = 0; i < taints.count; i++)
+		kube_add_toleration(k, indent + 2, taints.list[i]);
+}
+
+/* Nodes like those that the stack was resolved for: the processor, and the GPUs that the probe saw. */
 static void kube_add_nodes(const struct kube *k, int indent, const struct kube_pod *pod)
 {
 	const char *const *products = export_products(k->wish);
-	const char *const *taints = export_values(k->exporter, k->wish, "tolerate");
-	bool is_usual = false;
 	bool has_product = pod->gpus && *products && !*kube_value(k, "claim") &&
 			   strcmp(kube_value(k, "gpu-resource"), KUBE_GPU) == 0;
 
@@ -366,16 +381,7 @@ static void kube_add_nodes(const struct kube *k, int indent, const struct kube_p
 						      : "");
 	if (has_product && products[1])
 		kube_add_products(k, indent, products);
-	if (!*taints || (!pod->gpus && !export_is_set(k->wish, "tolerate")))
-		return;
-	for (const char *const *taint = taints; *taint; taint++)
-		is_usual |= strcmp(*taint, KUBE_GPU) == 0;
-	kube_line(k, indent, "tolerations:");
-	for (; *taints; taints++)
-		kube_add_toleration(k, indent + 2, *taints);
-	/* a team's taint stands beside the one that nodes with GPUs usually have */
-	if (pod->gpus && export_is_set(k->wish, "tolerate") && !is_usual)
-		kube_add_toleration(k, indent + 2, KUBE_GPU);
+	kube_add_tolerations(k, indent, pod);
 }
 
 static void kube_add_container(const struct kube *k, int indent, const struct kube_pod *pod)

@@ -14,6 +14,7 @@ void kube_begin_replicas(const struct kube *kube, const char *role, int count);
 /* Whether lines of several ranks come in one log, and somebody follows them. */
 bool kube_has_tags(const struct export_wish *wish);
 
+/* Adds the MPIJob; a writer of export_kubernetes.c. ERROR_USAGE as export_node. */
 int kube_write_mpi(const struct kube *kube, struct error *err);
 
 #endif

@@ -63,11 +63,7 @@ static uint32_t named_components(const struct resolve_input *input, struct arena
 	return named & ~COMPONENT_BIT(COMPONENT_NONE);
 }
 
-/*
- * For `auto`: GPUs when a host has a driver or a request names a GPU component, and not where torch's build for CPUs is
- * asked for. A framework means GPUs, too, unless the hosts were probed and have none.
- */
-static bool wants_gpus(const struct resolve_input *input, struct arena *arena)
+bool resolve_wants_gpus(const struct resolve_input *input, struct arena *arena)
 {
 	uint32_t named = named_components(input, arena);
 
@@ -284,7 +280,7 @@ static int resolve_read(struct resolver *r, const struct catalog *catalog, const
 {
 	const struct resolve_input *input = r->input;
 	struct model_options options = {.oldest = input->oldest,
-					.cpu = !wants_gpus(input, r->arena)};
+					.cpu = !resolve_wants_gpus(input, r->arena)};
 
 	catalog = catalog_for(catalog, arch, r->arena);
 	r->arch = arch ? arch : ARCH_DEFAULT;

@@ -75,6 +75,13 @@ struct resolve_input {
 };
 
 /*
+ * Whether the stack is one for GPUs: as `accelerator` says, and for `auto` when a host has a driver or a request names a GPU component,
+ * and not where torch's build for CPUs is asked for. A framework means GPUs, too, unless the hosts were probed and have none. Only
+ * requests, accelerator and facts count.
+ */
+bool resolve_wants_gpus(const struct resolve_input *input, struct arena *arena);
+
+/*
  * ERROR_USAGE: a word is not a REQ, or its name or the id of a rule is unknown. ERROR_UNSATISFIED: there is no stack,
  * and *why says which requests contradict which facts, and what would work.
  */
