@@ -314,19 +314,31 @@ static bool stage_uses_words(const char *text)
 	       strstr(text, "$1") || strstr(text, "${1");
 }
 
-/* A text that ringup cannot take apart, and that starts a launcher of its own. */
+/* The words of a shell's command, without the NAME=VALUE before them, as far as blanks tell. */
+static const char *const *stage_part_words(char *part, struct arena *arena)
+{
+	struct words words = WORDS_INIT(arena);
+	char *word;
+
+	while ((word = strsep(&part, " \t")))
+		if (*word && (words.count || !strchr(word, '=')))
+			words_add(&words, word);
+	return words_list(&words);
+}
+
+/* A text that ringup cannot take apart, and one of whose commands is a launcher's. */
 static void stage_warn_of_starter(const struct stages *s, const struct cluster_job *job)
 {
-	char *text = arena_strdup(s->arena, job->command[0]), *word;
+	char *text = arena_strdup(s->arena, job->command[0]), *part;
 
-	while ((word = strsep(&text, " \t\n;&|()"))) {
-		const char *const command[] = {word, "launch", NULL};
+	while ((part = strsep(&text, ";&|()\n"))) {
+		const char *const *words = stage_part_words(part, s->arena);
 
-		if (!*word || !launcher_has_words(command))
+		if (!*words || !launcher_has_words(words))
 			continue;
 		log_warn(
 			"%s: the job '%s': its text starts %s, once for each rank; let the command begin with %s, and ringup starts it once per host, or take --launcher ssh with --ppn 1 to start it so yourself",
-			s->cluster.path, job->name, word, word);
+			s->cluster.path, job->name, *words, *words);
 		return;
 	}
 }

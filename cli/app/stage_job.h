@@ -39,7 +39,7 @@ int stage_local(struct stages *stages, int slots, struct error *err);
 int stage_job_command(const struct stages *stages, const struct cluster_job *job,
 		      const char *const *more, const char *const **command, struct error *err);
 
-/* Fails when a job of cluster.yaml names a launcher or a host that there is not. */
+/* ERROR_USAGE, with the file and the job, when a job of cluster.yaml, or this one, names a launcher, a role or a host that there is not. */
 int stage_check_jobs(const struct stages *stages, struct error *err);
 int stage_check_job(const struct stages *stages, const struct cluster_job *job, struct error *err);
 

@@ -33,7 +33,7 @@ int yaml_load(const char *path, struct arena *arena, struct yaml **root, struct 
 int yaml_parse(const char *name, const char *text, size_t length, struct arena *arena,
 	       struct yaml **root, struct error *err);
 
-/* null, ~ or nothing, without quotes. */
+/* Whether it is null, ~ or nothing, without quotes: a key with such a value is the same as no key. */
 bool yaml_is_null(const struct yaml *value);
 
 /* The value under `key`, or NULL (also when it is null or ~). */

@@ -317,7 +317,8 @@ print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
 	RANK=0 NODE_RANK=0 WORLD_SIZE=$ranks LOCAL_WORLD_SIZE=$ranks setsid --wait unshare --pid --fork --kill-child "${words[@]}" 3>&-
 }
 
-@test "a command that is a text gets TERM, and time to write a checkpoint; what stands behind it does not begin" {
+# pod_rank: train.py, a rank that saves a checkpoint on TERM; that of the number that it is given fails with 7.
+pod_rank() {
 	cat >train.py <<-'END'
 		import os, signal, sys, time
 		rank = os.environ["RANK"]
@@ -327,8 +328,14 @@ print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
 		    sys.exit(0)
 		signal.signal(signal.SIGTERM, save)
 		open(f"begun-{rank}", "w")
+		while len([f for f in os.listdir(".") if f.startswith("begun-")]) < int(os.environ["WORLD_SIZE"]): time.sleep(0.02)
+		if sys.argv[1:] == [rank]: sys.exit(7)
 		time.sleep(300)
 	END
+}
+
+@test "a command that is a text gets TERM, and time to write a checkpoint; what stands behind it does not begin" {
+	pod_rank
 	echo "  text: {command: \"python3 $PWD/train.py; echo >behind\"}" >>cluster.yaml
 	for ranks in 1 2; do
 		(pod_script $ranks text) &
@@ -350,19 +357,7 @@ print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
 }
 
 @test "a pod's ranks get TERM, and time to write a checkpoint; a rank that fails ends them with its status" {
-	cat >train.py <<-'END'
-		import os, signal, sys, time
-		rank = os.environ["RANK"]
-		def save(*_):
-		    time.sleep(0.5)
-		    open(f"saved-{rank}", "a").write("once\n")
-		    sys.exit(0)
-		signal.signal(signal.SIGTERM, save)
-		open(f"begun-{rank}", "w")
-		while len([f for f in os.listdir(".") if f.startswith("begun-")]) < 3: time.sleep(0.02)
-		if sys.argv[1:] == [rank]: sys.exit(7)
-		time.sleep(300)
-	END
+	pod_rank
 	(pod_script 3 -- python3 "$PWD/train.py") &
 	until [ -e begun-0 ] && [ -e begun-1 ] && [ -e begun-2 ]; do sleep 0.05; done
 	pkill -TERM -P "$(pgrep -f "^unshare --pid .*$PWD/train.py")"
@@ -523,7 +518,8 @@ assert $1, yaml.dump(objects)"
 	cat >>cluster.yaml <<-'END'
 		  typo: {command: ./x, launcher: torch}
 		  foo: {command: ./x, launcher: tf, roles: "foo=1"}
-		  piped: {command: "torchrun train.py | tee log"}
+		  piped: {command: "cd x && A=1 torchrun train.py | tee log"}
+		  named: {command: "pip list | grep deepspeed; python3 train.py --name torchrun"}
 		  rel: {command: ./x, workdir: some/where}
 		  none: {command: ./x, env: {UNSET: null, EMPTY: ""}}
 	END
@@ -535,6 +531,9 @@ assert $1, yaml.dump(objects)"
 	says 2 "cluster.yaml: the job 'typo': there is no launcher 'torch'"
 	apart ringup export compose --image "$IMAGE" piped
 	says 0 "the job 'piped': its text starts torchrun, once for each rank"
+	apart ringup export compose --image "$IMAGE" named
+	says 0
+	! grep -q 'starts' ../err
 	apart ringup export compose --image "$IMAGE" rel
 	says 2 "workdir some/where: a container needs an absolute path"
 	apart ringup export kubernetes --image "$IMAGE" -e 'A B=x' none
