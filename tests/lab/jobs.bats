@@ -272,17 +272,21 @@ started() {
 	job_left_nothing
 }
 
+# lose HOST: its supervisor is gone at once, as with the host
+lose() {
+	kill -9 "$(pgrep -f "ringup-job host .*--address $(sed -n "s/.*$1, address: \([^,]*\),.*/\1/p" cluster.yaml)")"
+}
+
 @test "a host that is lost: the others end, and the error names it" {
 	start out err run -- sh -c "echo up; exec $MARK 1000"
 	pid=$!
 	started 6
-	# the supervisor of node02
-	supervisor=$(pgrep -f "ringup-job host .*--address $(sed -n 's/.*node02, address: \([^,]*\),.*/\1/p' cluster.yaml)")
-	kill -9 "$supervisor"
+	lose node02
 	status=0
 	wait $pid || status=$?
 	[ "$status" = 1 ]
-	grep -q 'node02: the connection was lost while the job ran' err
+	grep -q 'node02: the connection was lost while the job ran: ends the job on the other hosts' err
+	[ "$(grep -c 'node02: the connection was lost while the job ran' err)" -ge 2 ]
 	job_left_nothing
 }
 
@@ -292,8 +296,7 @@ started() {
 	start out err run -n 4 --ppn 2 -- sh -c 'trap "t=1" TERM; : >"$0/ticks-$RANK"; echo up; while :; do sleep 0.2; [ -z "$t" ] || echo x >>"$0/ticks-$RANK"; done' "$PWD"
 	pid=$!
 	started 4
-	supervisor=$(pgrep -f "ringup-job host .*--address $(sed -n 's/.*node02, address: \([^,]*\),.*/\1/p' cluster.yaml)")
-	kill -9 "$supervisor"
+	lose node02
 	status=0
 	wait $pid || status=$?
 	[ "$status" = 1 ]
@@ -638,6 +641,8 @@ stand_in() {
 	[ "$status" = 0 ]
 	[ -e "$LAB/it-began" ]
 	job_left_nothing
+	ringup --json run --launcher env --env "PATH=$LAB/bin/skew:$PATH" -- python3 touch "$LAB/it-began" >out 2>err || true
+	jq -e '.state == "failed" and .status == 1 and (.reason | contains("do not have the same torch"))' out
 }
 
 @test "an mpirun that does not do what was planned: what came is said" {

@@ -87,6 +87,9 @@ passed() {
 	# a second one at the same time is told
 	flock .ringup/bench.lock ringup bench -- -b 1K -e 1K -n 2 >out 2>&1
 	grep -q 'warning: another bench of this cluster runs' out
+	# a run that takes longer than it may: the host that is waited for last is not blamed
+	fails 5 bench --limit 2 -- -b 64M -e 64M -n 100000
+	says "the run did not end within --limit 2 s"
 	ringup bench -- -b 1K -e 1K -n 2 --find-slow >out 2>/dev/null || [ $? = 5 ] # a busy machine may be found slow
 	grep -q '^pairs: ' out
 	grep -q '^  0      - ' out
