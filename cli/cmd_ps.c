@@ -273,7 +273,9 @@ const struct command command_ps = {
 		"A job of 'run --retries' is one line, and ATTEMPT says how often it was started.\n"
 		"Jobs are kept in .ringup/jobs/JOB; remove the folder of one that is no longer wanted.\n"
 		"--gpus shows the GPUs of the hosts: which are free, which a job or a container of any cluster and\n"
-		"user has, which a process uses without a lease, and who waits ('ringup run --gpus N --wait').\n",
+		"user has, which a process uses without a lease, and who waits ('ringup run --gpus N --wait').\n"
+		"A host without GPUs is 'none', one whose GPUs fail 'unusable', and the status is then 4 or 1; --json\n"
+		"has both in 'without'.\n",
 	.options = options,
 	.options_bytes = sizeof(struct options),
 	.run = ps_run,

@@ -169,6 +169,27 @@ is_waiting() {
 	[ "$(state stays)" = stopped ]
 }
 
+@test "a command that is a text has the time for its checkpoint, and what stands behind it does not begin" {
+	cat >save.py <<-'END'
+		import signal, sys, time
+		def save(*_):
+		    time.sleep(1)
+		    open(f"saved-{sys.argv[1]}", "w")
+		    sys.exit(0)
+		signal.signal(signal.SIGTERM, save)
+		print("ready", flush=True)
+		time.sleep(300)
+	END
+	echo "  saves: {command: \"python3 $PWD/save.py \$RANK; echo >behind\", launcher: env, n: 3, ppn: 1, workdir: \"$PWD\"}" >>cluster.yaml
+	ringup run -d --on slurm saves
+	slurm_wait eval '[ "$(ringup logs saves 2>/dev/null | grep -c ready)" = 3 ]'
+	scancel --signal=TERM "$(squeue -h -o %A -n saves)"
+	slurm_wait eval '[ "$(ls saved-* 2>/dev/null | wc -l)" = 3 ]'
+	run ringup wait saves
+	[ "$status" -ne 0 ]
+	[ ! -e behind ]
+}
+
 @test "the worker measures the nodes, and its verdict is the command's" {
 	run --separate-stderr ringup bench --on slurm --ppn 2 -- -b 1K -e 64K -f 4
 	[ "$status" = 0 ]
