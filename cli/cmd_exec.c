@@ -12,6 +12,8 @@
 
 #define EXEC_TIMEOUT_DEFAULT_S 3600
 
+#define EXEC_SAID_BYTES 300 /* of the engine, where the command did not begin */
+
 struct options {
 	struct words hosts;
 	int limit;
@@ -53,14 +55,20 @@ static int exec_one(struct member *m, void *arg, struct error *err)
 
 	if (e->local)
 		rc = member_exec_local(m, e->words, e->limit_s, r, err);
-	else if ((rc = member_ask_owner(m, err)) == 0 &&
-		 (!m->engine->has_containers || (rc = member_check_worker(m, err)) == 0))
+	else if ((rc = member_ask_owner(m, err)) == 0)
 		rc = member_exec(m, e->words, e->limit_s, r, err);
 	member_disconnect(m); /* nothing else is asked; a thousand open ones are 60 MiB */
 	exec_show_nul(&r->out);
 	exec_show_nul(&r->err);
 	if (rc < 0)
 		return -1;
+	if (!e->local && r->status && m->engine->has_containers &&
+	    member_check_worker(m, err) < 0) { /* the engine failed, and not the command */
+		str_one_line(&r->err, EXEC_SAID_BYTES);
+		error_advise(err, "%s", r->err.text);
+		str_clear(&r->err);
+		return -1;
+	}
 	e->ended[m->index] = true;
 	if (r->status == 0)
 		return 0;
