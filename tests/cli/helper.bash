@@ -3,6 +3,9 @@
 # Sourced by the bats files: a folder and a home of its own for each test, the program first on PATH,
 # and expected outputs in tests/golden/cli.
 
+# shellcheck source=tests/jq.bash
+source "$BATS_TEST_DIRNAME/../jq.bash"
+
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 
 # To be called from setup().

@@ -8,6 +8,9 @@ SIZES='190 140 110 60 40 20'
 IMAGE=$((560 * 1024 * 1024))
 LARGEST=$((190 * 1024 * 1024))
 
+# shellcheck source=tests/jq.bash
+source "$BATS_TEST_DIRNAME/../jq.bash"
+
 setup_file() {
 	local root build
 	root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)

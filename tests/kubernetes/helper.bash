@@ -4,6 +4,9 @@
 # It has no controllers and no nodes. What these would write, the test writes (pod, pod_is, job_is), and kubelet.py serves
 # logs in place of the nodes.
 
+# shellcheck source=tests/jq.bash
+source "$BATS_TEST_DIRNAME/../jq.bash"
+
 kube_start() {
 	local server n
 	server=$("$BATS_TEST_DIRNAME/apiserver.sh")

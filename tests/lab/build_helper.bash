@@ -4,6 +4,8 @@
 # into an image with other tools than ringup, and the proof that nothing of a build is left.
 
 bats_require_minimum_version 1.5.0
+# shellcheck source=tests/jq.bash
+source "$BATS_TEST_DIRNAME/../jq.bash"
 # shellcheck source=tests/lab/seed.bash
 source "$BATS_TEST_DIRNAME/../lab/seed.bash"
 

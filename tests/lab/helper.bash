@@ -9,6 +9,8 @@
 bats_require_minimum_version 1.5.0
 
 CONTAINER="ringup-lab"
+# shellcheck source=tests/jq.bash
+source "$BATS_TEST_DIRNAME/../jq.bash"
 # shellcheck source=tests/lab/seed.bash
 source "$BATS_TEST_DIRNAME/../lab/seed.bash"
 

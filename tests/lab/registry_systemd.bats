@@ -4,6 +4,9 @@
 # of its own, with its own /etc and /run, and the server really runs as the unit's user. What systemd
 # itself says of the unit is asked of systemd-analyze. The unit's protections are not tried.
 
+# shellcheck source=tests/jq.bash
+source "$BATS_TEST_DIRNAME/../jq.bash"
+
 setup_file() {
 	local root
 	cd "$BATS_FILE_TMPDIR" || return

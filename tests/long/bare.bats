@@ -66,7 +66,7 @@ init_says() {
 @test "up and bench work there; after a boot the engine and the container are back" {
 	ringup up >out 2>&1 3>&- 4>&- || { cat out; false; }
 	all_meet node01 node02 node03
-	ringup --json bench -e 64K | jq -e '.verdict == "pass"'
+	ringup --json bench -- -e 64K | jq -e '.verdict == "pass"'
 	kill -9 "$(state '.hosts[] | select(.name == "node02") | .process.pid')"
 	ringup -q lab up 3>&- 4>&-
 	wait_for 30 in_container node02 true
