@@ -33,7 +33,7 @@ struct options {
 	struct words hosts, env, settings;
 	int nodes, ranks, per_host, gpus, timeout_s, hang_timeout_s, start_timeout_s, grace_s,
 		retries;
-	bool hang_idle, local, detach, dry_run, tty, mixed_versions, wait, spread;
+	bool hang_idle, local, detach, dry_run, tty, mixed_versions, wait, spread, force;
 };
 
 static const struct opt options[] = {
@@ -48,10 +48,12 @@ static const struct opt options[] = {
 	HOSTS_OPTION(struct options, hosts),
 	{0, "gpus", "N", "GPUs of its own for each rank (default: each sees all of its host)",
 	 OPT_COUNT, offsetof(struct options, gpus)},
-	{0, "wait", NULL, "wait in line until the GPUs of --gpus are free", OPT_FLAG,
+	{0, "wait", NULL, "wait in line until the GPUs are free", OPT_FLAG,
 	 offsetof(struct options, wait)},
 	{0, "spread", NULL, "spread the ranks of --gpus over many hosts instead of few", OPT_FLAG,
 	 offsetof(struct options, spread)},
+	{0, "force", NULL, "without --gpus: begin although others have GPUs that the ranks see",
+	 OPT_FLAG, offsetof(struct options, force)},
 	{'e', "env", "NAME[=VALUE]",
 	 "for every rank (NAME: its value here); may be given more than once", OPT_LIST,
 	 offsetof(struct options, env)},
@@ -332,20 +334,6 @@ static bool job_is_due(const struct job *job, int rc)
 	       !job->result.is_interrupted && !interrupted();
 }
 
-/* In the process that was called, when another one runs the job. */
-static void print_begin(const struct job *job)
-{
-	const char *name = job->detached.name;
-	const struct stages *s = job->stages;
-
-	if (s->ctx->json)
-		run_view_begin(name, arena_printf(s->arena, "%s/%s",
-						  cluster_state_path(&s->cluster, "jobs", s->arena),
-						  name));
-	else
-		say("%s\n", name);
-}
-
 /* Notes how the start before this one ended: with this one as the next, or, "", without one. */
 static void job_conclude_before(struct job *job, const char *next)
 {
@@ -462,10 +450,24 @@ static int job_start_leased(struct job *job, const char *const *command, bool ag
 		       &job->result, err);
 }
 
+/* It waits in line from now on: nobody has to keep a terminal for that. */
+static void job_waits(void *arg)
+{
+	struct job *job = arg;
+
+	if (job->options->detach)
+		detached_began(&job->detached, job->record.name, job->record.folder);
+}
+
 static int job_start(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
 	struct stages *s = job->stages;
+	const struct stage_lease_wish lease = {.spread = o->spread,
+					       .waits = o->wait,
+					       .force = o->force,
+					       .waiting = job_waits,
+					       .arg = job};
 	bool again = job->before.name;
 	int rc;
 
@@ -476,7 +478,7 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	/* one that waits in line may be looked at and stopped meanwhile */
 	if (o->wait && job_open(job, command, again ? "starting" : "waiting", err) < 0)
 		return -1;
-	rc = o->gpus ? stage_lease(s, &job->wish, o->spread, o->wait, err) : 0;
+	rc = o->local && !o->gpus ? 0 : stage_lease(s, &job->wish, &lease, err);
 	if (rc == 0)
 		rc = job_start_leased(job, command, again, err);
 	if (job->lock >= 0)
@@ -532,14 +534,14 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 
 static int run_check_on(const struct options *o, struct error *err)
 {
-	const char *other = o->local		   ? "--local"
-			    : o->hosts.count	   ? "--hosts"
-			    : o->tty		   ? "--tty"
-			    : o->wait || o->spread ? "--wait and --spread"
-			    : o->hang_timeout_s	   ? "--hang-timeout"
-			    : o->start_timeout_s   ? "--start-limit"
-			    : o->grace_s	   ? "--grace"
-						   : NULL;
+	const char *other = o->local			       ? "--local"
+			    : o->hosts.count		       ? "--hosts"
+			    : o->tty			       ? "--tty"
+			    : o->wait || o->spread || o->force ? "--wait, --spread and --force"
+			    : o->hang_timeout_s		       ? "--hang-timeout"
+			    : o->start_timeout_s	       ? "--start-limit"
+			    : o->grace_s		       ? "--grace"
+							       : NULL;
 
 	if (!o->on && (o->nodes || o->settings.count || o->kind))
 		return error_set(err, ERROR_USAGE, "--nodes, --set and --kind go with --on ENGINE");
@@ -582,10 +584,8 @@ static int run_on_scheduler(struct job *job, const char *const *arguments, struc
 	job->result = (struct job_result){
 		.status = on.record.status, .rank = -1, .host = "", .reason = on.record.reason};
 	job->began = o->detach;
-	if (o->detach && s->ctx->json)
-		run_view_begin(on.record.name, on.record.folder);
-	else if (o->detach)
-		say("%s\n", on.record.name);
+	if (o->detach)
+		run_view_begin(s, on.record.name);
 	print_result(job);
 	return rc;
 }
@@ -622,9 +622,12 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return run_on_scheduler(&job, arguments, err);
 	if (run_hosts(&job, err) < 0 || job_wish(&job, arguments, err) < 0)
 		return -1;
-	if ((o->wait || o->spread) && !o->gpus)
+	if ((o->spread || (o->wait && o->local)) && !o->gpus)
 		return error_set(err, ERROR_USAGE, "--%s is about the GPUs of --gpus N",
-				 o->wait ? "wait" : "spread");
+				 o->spread ? "spread" : "wait");
+	if (o->force && (o->gpus || o->local))
+		return error_set(err, ERROR_USAGE, "--force does not go with --%s",
+				 o->gpus ? "gpus, which takes free GPUs" : "local");
 	if (ctx->json && o->tty)
 		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
 	if (!o->local)
@@ -639,7 +642,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
 	run_note_signal(rc, err);
 	if (is_parent)
-		print_begin(&job);
+		run_view_begin(&s, job.detached.name);
 	print_result(&job);
 	fleet_close(&s.fleet);
 	return rc;
@@ -658,6 +661,8 @@ const struct command command_run = {
 		"--gpus N leases N GPUs for each rank, on all hosts or on none: none that another job, cluster or\n"
 		"process has. The ranks go to as few hosts as possible, or with --spread to as many, and on a host\n"
 		"to GPUs that NVLink joins. The leases end with the job. 'ringup ps --gpus' shows who has what.\n"
+		"Without --gpus a job has all GPUs that its ranks see, and begins when nobody else has one of them;\n"
+		"-e CUDA_VISIBLE_DEVICES= is for a job that needs none.\n"
 		"--sync DIR brings DIR to /workspace/NAME in every container (TARGET: another folder). The command\n"
 		"runs there unless --workdir says otherwise. Without containers the folder is sync/NAME in ringup's\n"
 		"folder on the host. Only what changed is sent, and what is gone from DIR is removed there; other\n"

@@ -19,16 +19,12 @@ static int dry_facts(struct stages *s, const struct job_options *o, struct error
 	struct words unknown = WORDS_INIT(s->arena);
 	size_t has, most = 0;
 	struct gpu_wish wish;
-	struct fleet seen;
 
-	if (stage_read_facts(s, &seen, err) < 0)
+	if (stage_lend_facts(s, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->fleet.count; i++) {
 		struct member *m = &s->fleet.members[i];
 
-		for (size_t k = 0; k < seen.count; k++)
-			if (strcmp(seen.members[k].facts.host, m->host->name) == 0)
-				m->facts = seen.members[k].facts;
 		if (m->facts.gpus) {
 			member_gpu_wish(m, &wish);
 			has = gpu_wish_count(&wish, &m->facts);
@@ -56,9 +52,11 @@ static int dry_facts(struct stages *s, const struct job_options *o, struct error
 int run_dry_plan(struct stages *s, const struct job_options *wish, struct job_plan *plan,
 		 struct error *err)
 {
-	return dry_facts(s, wish, err) < 0
-		       ? -1
-		       : job_plan_without_hosts(&s->fleet, wish, s->arena, plan, err);
+	if (dry_facts(s, wish, err) < 0)
+		return -1;
+	for (size_t i = 0; i < s->fleet.count; i++)
+		s->fleet.members[i].state.folder = "FOLDER";
+	return job_plan_without_hosts(&s->fleet, wish, s->arena, plan, err);
 }
 
 int run_dry_print(struct stages *s, const struct job_plan *plan, struct error *err)

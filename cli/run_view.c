@@ -3,6 +3,7 @@
 
 #include "core/foreign.h"
 #include "core/quote.h"
+#include "deployer/job/record.h"
 
 #include <string.h>
 
@@ -101,12 +102,25 @@ void run_view_joining(const struct job_plan *plan, const struct job_host *host, 
 		cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
 
-void run_view_begin(const char *name, const char *folder)
+void run_view_begin(const struct stages *s, const char *name)
 {
-	_cleanup_(json_free) cJSON *json = json_document();
+	_cleanup_(json_free) cJSON *json = NULL;
+	struct job_record record = {0};
+	struct error ignored = {0};
+	bool waits;
 
+	if (!s->ctx->json) {
+		say("%s\n", name);
+		return;
+	}
+	json = json_document();
+	waits = job_record_read(&s->cluster, name, s->arena, &record, &ignored) == 0 &&
+		strcmp(record.state, "waiting") == 0;
 	cJSON_AddStringToObject(json, "job", name);
-	cJSON_AddStringToObject(json, "state", "running");
-	cJSON_AddStringToObject(json, "folder", folder);
+	cJSON_AddStringToObject(json, "state", waits ? "waiting" : "running");
+	cJSON_AddStringToObject(json, "folder",
+				arena_printf(s->arena, "%s/%s",
+					     cluster_state_path(&s->cluster, "jobs", s->arena),
+					     name));
 	json_print(stdout, json);
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_RUN_VIEW_H
 #define CLI_RUN_VIEW_H
 
+#include "cli/app/stages.h"
 #include "core/json.h"
 #include "deployer/job/run.h"
 
@@ -19,7 +20,7 @@ void run_view_task(const struct job_plan *plan, const struct job_host *host,
  */
 void run_view_joining(const struct job_plan *plan, const struct job_host *host, cJSON *joining);
 
-/* With -d --json: the job has begun, and its files are in the folder. */
-void run_view_begin(const char *name, const char *folder);
+/* With -d: the name of the job that goes on; with --json what it does (running, waiting) and the folder of its files, too. */
+void run_view_begin(const struct stages *stages, const char *name);
 
 #endif

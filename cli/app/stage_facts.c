@@ -79,6 +79,19 @@ int stage_read_facts(const struct stages *s, struct fleet *fleet, struct error *
 	return 0;
 }
 
+int stage_lend_facts(struct stages *s, struct error *err)
+{
+	struct fleet seen;
+
+	if (stage_read_facts(s, &seen, err) < 0)
+		return -1;
+	for (size_t i = 0; i < s->fleet.count; i++)
+		for (size_t k = 0; k < seen.count; k++)
+			if (strcmp(seen.members[k].facts.host, s->fleet.members[i].host->name) == 0)
+				s->fleet.members[i].facts = seen.members[k].facts;
+	return 0;
+}
+
 /* "3 hours": how old the file is, in the largest unit that fits. */
 static const char *stage_facts_age(const char *path, struct arena *arena)
 {

@@ -30,4 +30,7 @@ int stage_facts_on_file(struct stages *stages, struct error *err);
 /* The same in `fleet`, which may hold others than the stages' own. Says nothing; no file is no host. */
 int stage_read_facts(const struct stages *stages, struct fleet *fleet, struct error *err);
 
+/* Gives the members of the stages' fleet these facts; one that is not on file keeps what it has. */
+int stage_lend_facts(struct stages *stages, struct error *err);
+
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_lease.h"
 
+#include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/app/stage_job.h"
 #include "deployer/bringup/claim.h"
 #include "deployer/job/record.h"
 
@@ -48,27 +50,29 @@ void stage_free_lost(struct stages *s)
 			fleet_free_job(&s->fleet, list[i].id);
 }
 
-int stage_lease(struct stages *s, struct job_options *wish, bool spread, bool waits,
-		struct error *err)
+/* An id for the leases, and an owner for the fleet. */
+static int stage_lease_begin(struct stages *s, struct job_lease_wish *lease, struct error *err)
 {
-	struct job_lease_wish lease = {.name = wish->name ? wish->name : "-",
-				       .gpus = wish->gpus,
-				       .ranks = wish->ranks,
-				       .per_host = wish->per_host,
-				       .spread = spread,
-				       .waits = waits};
 	char *id = arena_alloc(s->arena, JOB_ID_BYTES);
-	struct job_leases leases;
 
 	if (job_new_id(id, err) < 0 ||
 	    (!*s->fleet.owner.user &&
 	     owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0))
 		return -1;
-	lease.id = id;
+	lease->id = id;
 	stage_free_lost(s);
-	if (fleet_lease_job(&s->fleet, &lease, s->arena, &leases, err) < 0)
+	return 0;
+}
+
+static int stage_lease_own(struct stages *s, struct job_options *wish, struct job_lease_wish *lease,
+			   struct error *err)
+{
+	struct job_leases leases;
+
+	if (stage_lease_begin(s, lease, err) < 0 ||
+	    fleet_lease_job(&s->fleet, lease, s->arena, &leases, err) < 0)
 		return -1;
-	wish->id = id;
+	wish->id = lease->id;
 	wish->devices = leases.devices;
 	if (!leases.leaves_out || stage_lease_narrow(s, &leases, err) == 0)
 		return 0;
@@ -76,9 +80,86 @@ int stage_lease(struct stages *s, struct job_options *wish, bool spread, bool wa
 	return -1;
 }
 
+/* Whether the job may use GPUs that it sees. */
+static bool stage_is_for_gpus(const struct stages *s, const struct job_options *wish,
+			      const struct plan *plan)
+{
+	for (const char *const *env = wish->env; *env; env++)
+		if (strcmp(*env, "CUDA_VISIBLE_DEVICES=") == 0)
+			return false;
+	return strcmp(plan ? plan->accelerator : s->cluster.accelerator, "cpu") != 0;
+}
+
+/*
+ * Where ranks meet GPUs, as far as the last probe knows: *any says whether they do somewhere. A job that does not fit the hosts
+ * then may fit them now; the hosts themselves say so a little later.
+ */
+static int stage_find_seen(struct stages *s, const struct job_options *wish, bool *sees, bool *any,
+			   struct error *err)
+{
+	struct error misfit = {0};
+	struct job_plan plan;
+
+	*any = false;
+	if (stage_lend_facts(s, err) < 0)
+		return -1;
+	if (job_plan_without_hosts(&s->fleet, wish, s->arena, &plan, &misfit) < 0)
+		return 0;
+	for (size_t i = 0; i < plan.host_count; i++) {
+		const struct member *m = plan.hosts[i].member;
+
+		sees[m->index] = m->facts.gpus && (*m->facts.gpus || *m->facts.gpu_error);
+		*any |= sees[m->index];
+	}
+	return 0;
+}
+
+static int stage_lease_seen(struct stages *s, struct job_options *wish,
+			    struct job_lease_wish *lease, struct error *err)
+{
+	bool *sees = ARENA_ARRAY(s->arena, s->fleet.count, bool), any = false;
+	const struct plan *plan;
+	struct job_leases leases;
+
+	if (stage_built_plan(s, &plan, err) < 0)
+		return -1;
+	if (stage_is_for_gpus(s, wish, plan) && stage_find_seen(s, wish, sees, &any, err) < 0)
+		return -1;
+	if (!any && lease->waits)
+		return error_set(
+			err, ERROR_USAGE,
+			"--wait waits for GPUs, and by the last probe the job's ranks see none");
+	if (!any)
+		return 0;
+	lease->sees = sees;
+	if (stage_lease_begin(s, lease, err) < 0 ||
+	    fleet_lease_job(&s->fleet, lease, s->arena, &leases, err) < 0)
+		return -1;
+	wish->id = lease->id;
+	return 0;
+}
+
+int stage_lease(struct stages *s, struct job_options *wish, const struct stage_lease_wish *how,
+		struct error *err)
+{
+	struct job_lease_wish lease = {.name = wish->name ? wish->name : "-",
+				       .gpus = wish->gpus,
+				       .spread = how->spread,
+				       .waits = how->waits,
+				       .forced = how->force,
+				       .waiting = how->waiting,
+				       .arg = how->arg};
+
+	if (!wish->gpus)
+		return stage_lease_seen(s, wish, &lease, err);
+	lease.ranks = wish->ranks;
+	lease.per_host = wish->per_host;
+	return stage_lease_own(s, wish, &lease, err);
+}
+
 void stage_give_back(struct stages *s, struct job_options *wish)
 {
-	if (wish->devices)
+	if (wish->id)
 		fleet_give_job(&s->fleet, wish->id);
 	wish->devices = NULL;
 	wish->id = NULL;

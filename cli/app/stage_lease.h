@@ -8,10 +8,19 @@
 #include "deployer/lease/job_leases.h"
 
 /*
- * Leases what `wish` asks for, and sets its id and devices; NULL devices where no host has GPUs to lease. Hosts that
+ * Leases what `wish` asks for, and sets its id. With --gpus N also its devices: NULL where no host has GPUs to lease. Hosts that
  * got none leave the cluster and the fleet, and the others are connected to again.
+ *
+ * Without it a job for GPUs leases all that its ranks see, where the last probe found GPUs; ERROR_FAILED when others have some of
+ * them, unless `force` is set. A job with an empty CUDA_VISIBLE_DEVICES in its environment needs none.
  */
-int stage_lease(struct stages *stages, struct job_options *wish, bool spread, bool waits,
+struct stage_lease_wish {
+	bool spread, waits, force;
+	void (*waiting)(void *arg); /* job_leases.h */
+	void *arg;
+};
+
+int stage_lease(struct stages *stages, struct job_options *wish, const struct stage_lease_wish *how,
 		struct error *err);
 
 /* Gives them back; nothing to do where nothing was leased. */

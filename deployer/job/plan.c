@@ -180,11 +180,13 @@ int job_plan_without_hosts(struct fleet *fleet, const struct job_options *option
 		struct job_host *host = &plan->hosts[kept];
 		struct gpu_wish wish;
 
-		fleet->members[i].state.folder = "FOLDER";
 		*host = plan->hosts[i];
 		if (facts->gpus) {
 			member_gpu_wish(&fleet->members[i], &wish);
-			host->gpus = (int)gpu_wish_count(&wish, facts);
+			/* without a container the ranks' limit follows in job_plan_ranks */
+			host->gpus = (int)(fleet->members[i].engine->has_containers
+						   ? gpu_wish_count(&wish, facts)
+						   : gpu_count(facts));
 			host->cores = facts->cpus > 0 ? facts->cpus : 1;
 		}
 		/* as the leases leave it out */

@@ -28,6 +28,12 @@ struct lease_job {
 	size_t first; /* the member that was told first */
 };
 
+/* How many GPUs of the member. With `gpus` 0 a "rank" of the lists stands for a GPU. */
+static int lease_wanted(const struct lease_job *job, size_t member)
+{
+	return job->ranks[member] * (job->wish->gpus ? job->wish->gpus : 1);
+}
+
 static void lease_job_request(const struct lease_job *job, const struct member *m,
 			      struct lease_request *request)
 {
@@ -36,7 +42,7 @@ static void lease_job_request(const struct lease_job *job, const struct member *
 					  .cluster = m->fleet->cluster->name,
 					  .job = job->wish->name,
 					  .ticket = job->ticket,
-					  .count = job->ranks[m->index] * job->wish->gpus,
+					  .count = lease_wanted(job, m->index),
 					  .grace_s = LEASE_GRACE_S};
 }
 
@@ -45,6 +51,8 @@ static int lease_list_one(struct member *m, void *arg, struct error *err)
 	struct lease_job *job = arg;
 	struct lease_request request;
 
+	if (job->wish->sees && !job->wish->sees[m->index])
+		return 0;
 	lease_job_request(job, m, &request);
 	request.among = member_lease_among(m);
 	return member_lease(m, "list", &request, &job->answers[m->index], err);
@@ -234,8 +242,11 @@ static int lease_check_host(const struct lease_job *job, struct member *m, struc
 	if (answer->is_broken && !job->wish->ranks)
 		return error_set(
 			err, ERROR_PARTIAL,
-			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), name the others by --hosts, or say by -n how many ranks they are to have",
-			m->host->name, answer->none);
+			"%s: its GPUs cannot be used: %s; mend the driver there (after an upgrade: reboot), name the others by --hosts, %s",
+			m->host->name, answer->none,
+			job->wish->gpus
+				? "or say by -n how many ranks they are to have"
+				: "or give '-e CUDA_VISIBLE_DEVICES=' where the job needs none");
 	if (!job->has_warned)
 		log_warn("%s gets no rank of --gpus %d: %s%s", m->host->name, job->wish->gpus,
 			 answer->none,
@@ -268,7 +279,7 @@ static size_t lease_first(const struct lease_job *job)
 static bool lease_has_all(const struct lease_job *job)
 {
 	for (size_t i = 0; i < job->fleet->count; i++)
-		if (job->answers[i].taken.count != (size_t)job->ranks[i] * (size_t)job->wish->gpus)
+		if (job->answers[i].taken.count != (size_t)lease_wanted(job, i))
 			return false;
 	return true;
 }
@@ -315,6 +326,55 @@ static void lease_begin_to_wait(struct lease_job *job)
 		 (unsigned long long)now.tv_sec * 1000000ULL +
 			 (unsigned long long)now.tv_nsec / 1000);
 	log_info("  %-20s%s", "waits for GPUs:", lease_story(job));
+	if (job->wish->waiting)
+		job->wish->waiting(job->wish->arg);
+}
+
+static int lease_refuse_seen(const struct lease_job *job, struct error *err)
+{
+	error_set(err, ERROR_FAILED, "its ranks would see GPUs that others have:%s",
+		  lease_story(job));
+	return error_advise(
+		err,
+		"--gpus N gives each rank N free ones, --wait waits for all, '-e CUDA_VISIBLE_DEVICES=' is for a job that needs none, and --force starts it beside the other");
+}
+
+/* A process that nobody leased anything for, maybe one that is on its way out. */
+static void lease_say_used(struct lease_job *job)
+{
+	bool is_used = false;
+
+	for (size_t i = 0; i < job->fleet->count; i++)
+		for (size_t k = 0; k < job->answers[i].gpu_count; k++)
+			is_used |= job->answers[i].gpus[k].state == LEASE_USED;
+	if (is_used && !job->has_warned)
+		log_warn("its ranks see GPUs that something else uses:%s", lease_story(job));
+	job->has_warned |= is_used;
+}
+
+/* One round for all GPUs that the ranks see: takes those that are free, when no other job has one of them. */
+static int lease_round_seen(struct lease_job *job, bool *done, bool *is_full, struct error *err)
+{
+	*is_full = false;
+	for (size_t i = 0; i < job->fleet->count; i++) {
+		const struct lease_answer *answer = &job->answers[i];
+
+		if (answer->is_broken && lease_check_host(job, &job->fleet->members[i], err) < 0)
+			return -1;
+		job->ranks[i] = (int)lease_gpus_free(answer);
+		*is_full |= answer->queue > 0;
+		for (size_t k = 0; k < answer->gpu_count; k++)
+			*is_full |= answer->gpus[k].state == LEASE_LEASED;
+	}
+	*is_full &= !job->wish->forced;
+	if (*is_full)
+		return job->wish->waits ? 0 : lease_refuse_seen(job, err);
+	lease_say_used(job);
+	*done = lease_first(job) == job->fleet->count; /* there is nothing to take */
+	if (!*done && lease_take(job, done, err) < 0)
+		return -1;
+	*done |= job->wish->forced;
+	return 0;
 }
 
 /* One round: asks, spreads, takes. *done when the job has its GPUs. */
@@ -325,6 +385,8 @@ static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct 
 	fleet_each(job->fleet, lease_list_one, job);
 	if (fleet_result(job->fleet, err) < 0)
 		return -1;
+	if (!job->wish->gpus)
+		return lease_round_seen(job, done, is_full, err);
 	if (lease_none_has_gpus(job))
 		return lease_refuse_without(job, err);
 	if (lease_check_hosts(job, err) < 0)
@@ -403,6 +465,8 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 
 	*leases = (struct job_leases){0};
 	job.answers = ARENA_ARRAY(arena, fleet->count, struct lease_answer);
+	for (size_t i = 0; i < fleet->count; i++)
+		job.answers[i] = (struct lease_answer){.none = "", .taken = WORDS_INIT(arena)};
 	job.total = ARENA_ARRAY(arena, fleet->count, int);
 	job.room = ARENA_ARRAY(arena, fleet->count, int);
 	job.ranks = ARENA_ARRAY(arena, fleet->count, int);

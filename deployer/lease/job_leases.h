@@ -2,6 +2,9 @@
 /*
  * job_leases.h - the GPUs of a job, leased on all of its hosts or on none.
  *
+ * A job whose ranks see all GPUs of their hosts leases those, too: else a later job would get GPUs that this one is about
+ * to use, or this one would use those of an earlier job.
+ *
  * The hosts are asked what is free, the ranks are spread over it, and then each host is told to take. If one of them
  * cannot any more, all give back, and the hosts are asked again. Nobody holds GPUs while he waits for others, so two
  * jobs never block each other. The host with the lowest address is told first and alone, so that of two jobs for the
@@ -17,10 +20,14 @@
 
 struct job_lease_wish {
 	const char *id, *name; /* of the job */
-	int gpus;	       /* of each rank, > 0 */
+	int gpus;	       /* of each rank; 0: it sees all that its host gives */
+	const bool *sees;      /* with gpus 0: of each member, whether ranks run there */
+	bool forced;	       /* with gpus 0: what other jobs have is no reason not to begin */
 	int ranks, per_host;   /* 0: as many as the hosts have GPUs and slots for */
 	bool spread;	       /* over as many hosts as possible; else over as few */
 	bool waits;	       /* until the GPUs are free */
+	void (*waiting)(void *arg); /* told once when it begins to wait; or NULL */
+	void *arg;
 };
 
 struct job_leases {
@@ -33,6 +40,7 @@ struct job_leases {
  * Leases GPUs for the job. ERROR_PARTIAL when no host has any, or one's are broken and
  * `ranks` is 0; ERROR_USAGE when the hosts never have so many, ERROR_FAILED
  * when they are taken: the text says why, or by whom. Members stay open. Everything lives in the arena.
+ * With `gpus` 0 a host without GPUs is no error, and one whose GPUs are broken is.
  */
 int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, struct arena *arena,
 		    struct job_leases *leases, struct error *err);

@@ -86,11 +86,16 @@ uuid() {
 		'[1 node01] 5,2' '[2 node02] 3')" ]
 	[ "$(ringup -q -f some.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort)" = "$(printf '%s\n' \
 		"[0 node01] $(uuid node01 2)" "[1 node01] $(uuid node01 5)" "[2 node02] $(uuid node02 3)")" ]
+	[ "$(ringup -q --json -f some.yaml run --dry-run -- true | jq -c '[.tasks[].env.CUDA_VISIBLE_DEVICES]')" = \
+		'["5,2","5,2","3"]' ]
 	echo mismatch >.ringup/lab/node02/gpus/fault
 	fails 4 -f some.yaml run --gpus 1 -- true
 	says "node02: its GPUs cannot be used" "Driver/library version mismatch" "name the others by --hosts"
 	[ "$(ringup -f some.yaml run --gpus 1 -n 2 -- echo here 2>err | sort | xargs)" = "[0 node01] here [1 node01] here" ]
 	grep -F 'node02 gets no rank of --gpus 1: nvidia-smi fails: Failed to initialize NVML' err
+	fails 4 -f some.yaml run -- true
+	says "node02: its GPUs cannot be used" "Driver/library version mismatch" "name the others by --hosts"
+	[ "$(ringup -q -f some.yaml run -e CUDA_VISIBLE_DEVICES= -- echo here | sort | xargs)" = "[0 node01] here [1 node01] here [2 node02] here" ]
 	rm err .ringup/lab/node02/gpus/fault
 }
 

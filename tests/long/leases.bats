@@ -76,6 +76,24 @@ hold() {
 	rm train.end
 }
 
+@test "a job without --gpus has all that its ranks see, and begins when nobody else has one of them" {
+	ringup -q run -d -n 1 --name whole -- sh -c "while [ ! -e '$LAB/whole.end' ]; do sleep 0.1; done" >/dev/null 2>&1 3>&- 4>&-
+	[ "$(free)" = 2 ]
+	cd other
+	fails 1 run -n 1 -- true
+	cd ..
+	says "its ranks would see GPUs that others have" "node01: GPU 0,1,2,3: job whole of cluster lab" "--force" \
+		"-e CUDA_VISIBLE_DEVICES="
+	[ "$(cd other && ringup -q run --gpus 1 -n 1 -- echo here 2>/dev/null)" = "[0 node02] here" ]
+	[ "$(cd other && ringup -q run -n 1 -e CUDA_VISIBLE_DEVICES= -- echo here 2>/dev/null)" = "[0 node01] here" ]
+	[ "$(cd other && ringup -q run -n 1 --force -- echo here 2>/dev/null)" = "[0 node01] here" ]
+	(sleep 1; touch whole.end) &
+	[ "$(cd other && ringup -q run -n 1 --wait -- ls "$LAB/whole.end" 2>/dev/null)" = "[0 node01] $LAB/whole.end" ]
+	ringup -q wait whole
+	[ "$(free)" = 6 ]
+	rm whole.end
+}
+
 @test "--spread takes few GPUs of many hosts, else many of few" {
 	[ "$(ringup -q run --gpus 1 -n 2 --spread -- hostname 2>/dev/null | cut -d' ' -f2 | sort | xargs)" = "node01] node02]" ]
 	[ "$(ringup -q run --gpus 1 -n 2 -- hostname 2>/dev/null | cut -d' ' -f2 | sort | xargs)" = "node02] node02]" ]
@@ -116,6 +134,18 @@ hold() {
 	[ "$status" = 3 ]
 	ringup --json ps | jq -e '.jobs[] | select(.job == "again") | .attempts | length == 2'
 	[ "$(free)" = 6 ]
+}
+
+@test "a job that waits needs no terminal" {
+	hold first 6
+	ringup --json run -d --gpus 1 -n 1 --wait --name later -- echo begun 2>err | jq -e '.job == "later" and .state == "waiting"'
+	grep -F 'job first of cluster lab' err
+	ringup --json ps | jq -e '.jobs[] | select(.job == "later") | .state == "waiting"'
+	touch first.end
+	ringup -q wait later
+	[ "$(cat .ringup/jobs/later/rank-0.log)" = begun ]
+	ringup -q wait first
+	rm err first.end
 }
 
 @test "a job that waits gives up its place on Ctrl-C" {
@@ -188,8 +218,14 @@ hold() {
 }
 
 @test "options that ask for the impossible" {
-	fails 2 run --wait -- true
+	fails 2 run --spread -- true
+	says "--spread is about the GPUs of --gpus N"
+	fails 2 run --wait --local -- true
 	says "--wait is about the GPUs of --gpus N"
+	fails 2 run --wait -e CUDA_VISIBLE_DEVICES= -- true
+	says "--wait waits for GPUs"
+	fails 2 run --force --gpus 1 -- true
+	says "--force does not go with --gpus"
 	fails 2 run --gpus 5 -- true
 	says "--gpus 5 is more than any host has for one rank" "node01 4, node02 2"
 }
