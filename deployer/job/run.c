@@ -15,6 +15,7 @@
 #include <time.h>
 
 #define STOP_USEC 8000000 /* for all supervisors to end their part, after the grace */
+#define LOST_CONNECT_S 4 /* for a host that has said nothing for LOST_USEC: most likely it is off */
 #define TROUBLE_BYTES_MAX 600
 #define BEAT_USEC 1000000
 #define WAKE_MSEC 50
@@ -494,6 +495,7 @@ static int run_refuse(struct fleet *fleet, struct arena *arena, struct error *er
 static void run_sweep(struct job_run *run, struct fleet *fleet, struct job_result *result)
 {
 	struct words unswept = WORDS_INIT(run->plan.arena);
+	uint64_t now = clock_usec();
 	bool is_lost = false;
 	int count = 0;
 
@@ -505,6 +507,8 @@ static void run_sweep(struct job_run *run, struct fleet *fleet, struct job_resul
 			continue;
 		is_lost = true;
 		m->failed = false;
+		if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC)
+			m->target.timeout_s = LOST_CONNECT_S;
 		member_disconnect(m);
 	}
 	if (is_lost)
