@@ -66,7 +66,8 @@ static void doctor_judge_alike(struct stages *s, const struct member *first, str
 	for (size_t i = first->index; i < s->fleet.count; i++)
 		if (doctor_are_alike(first, &members[i]))
 			facts[count++] = members[i].facts;
-	misfit = stage_misfit(s, facts, count);
+	/* without a stack, what a lock has is another file's or an earlier one's */
+	misfit = cluster_has_no_stack(&s->cluster) ? "" : stage_misfit(s, facts, count);
 	for (size_t i = first->index; i < s->fleet.count; i++)
 		if (doctor_are_alike(first, &members[i]))
 			misfits[i] = misfit;

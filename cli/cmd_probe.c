@@ -12,6 +12,7 @@
 #include "deployer/probe.h"
 #include "plan/facts_diff.h"
 #include "plan/host_set.h"
+#include "plan/gpu_wish.h"
 #include "resolver/links/link_notes.h"
 
 #include <string.h>
@@ -31,33 +32,10 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
-static void probe_add_group(struct str *out, size_t count, const char *name, size_t length)
-{
-	if (count)
-		str_addf(out, "%s%zux %.*s", out->length ? ", " : "", count, (int)length, name);
-}
-
-/* "8x NVIDIA H100 80GB HBM3, 1x Tesla T4" of a host; "unusable" where nvidia-smi fails. */
+/* "8x NVIDIA H100 80GB HBM3" of a host; "unusable" where nvidia-smi fails. */
 static const char *probe_gpus(const struct facts *f, struct arena *arena)
 {
-	_cleanup_(str_release) struct str out = STR_INIT;
-	const char *at = f->gpus, *name = at;
-	size_t count = 0, length = 0;
-
-	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
-		size_t own = strcspn(at, ";");
-
-		if (count && own == length && memcmp(at, name, own) == 0) {
-			count++;
-			continue;
-		}
-		probe_add_group(&out, count, name, length);
-		name = at;
-		length = own;
-		count = 1;
-	}
-	probe_add_group(&out, count, name, length);
-	return out.length ? arena_strdup(arena, out.text) : *f->gpu_error ? "unusable" : "-";
+	return *f->gpus ? gpu_products(f->gpus, arena) : *f->gpu_error ? "unusable" : "-";
 }
 
 /* "+3600 s" of a clock that is ahead of this machine's. */

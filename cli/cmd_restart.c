@@ -3,6 +3,7 @@
 #include "cli/app/stage_apply.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_plan.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -11,6 +12,9 @@
 #include "deployer/records/history.h"
 #include "deployer/bringup/mesh.h"
 #include "deployer/container/replace.h"
+#include "deployer/probe.h"
+
+#include <string.h>
 
 struct options {
 	struct job_care care;
@@ -45,14 +49,19 @@ static int restart_all(struct stages *s, struct error *err)
 {
 	const struct history_note note = {.command = "restart"};
 	const struct plan *plan;
+	const char *accelerator;
 
 	if (stage_built_plan(s, &plan, err) < 0)
 		return -1;
-	fleet_check_gpus(&s->fleet,
-			 plan ? plan->accelerator : "cpu"); /* before anything is stopped */
+	if (strcmp(plan ? plan->accelerator : s->cluster.accelerator, "cpu") != 0)
+		fleet_probe(&s->fleet, false);
+	accelerator = plan ? plan->accelerator : stage_plan_accelerator(s);
+	fleet_phase(&s->fleet, "GPUs");
+	fleet_check_gpus(&s->fleet, accelerator); /* before anything is stopped */
+	fleet_phase(&s->fleet, "restart");
 	fleet_each(&s->fleet, restart_one, NULL);
 	if (fleet_active(&s->fleet))
-		fleet_verify(&s->fleet, plan ? plan->accelerator : "cpu");
+		fleet_verify(&s->fleet, accelerator);
 	history_add(&s->fleet, &note);
 	return fleet_result(&s->fleet, err);
 }

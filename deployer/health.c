@@ -66,7 +66,9 @@ static int health_compare(struct member *m, const struct bringup *wanted, struct
 		health->files = arena_strdup(&m->arena, v.parcel.digest);
 		if (m->engine->has_containers && *m->state.container_id)
 			health_add_difference(&differs, "image", m->state.image, health->image);
-		if (*m->state.container_id && strcmp(m->state.image, health->image) == 0)
+		/* where nvidia-smi fails, it is not known which GPUs the container is to have */
+		if (*m->state.container_id && strcmp(m->state.image, health->image) == 0 &&
+		    !*m->facts.gpu_error)
 			health_add_difference(&differs, "configuration", m->state.config,
 					      health->config);
 		health_add_difference(&differs, "keys and files", m->state.mesh, health->files);

@@ -345,8 +345,7 @@ static int stage_plan_find_facts(struct stages *s, const char *const *requests, 
 	return stage_facts_on_file(s, err);
 }
 
-/* Without a stack: containers get GPUs when a host has a driver for them. */
-static const char *stage_plan_accelerator(const struct stages *s)
+const char *stage_plan_accelerator(const struct stages *s)
 {
 	if (strcmp(s->cluster.accelerator, "auto") != 0)
 		return s->cluster.accelerator;

@@ -65,6 +65,9 @@ int stage_plan(struct stages *stages, struct error *err);
  */
 const char *stage_misfit(struct stages *stages, const struct facts *facts, size_t count);
 
+/* For containers without a stack, "cuda" or "cpu": they get GPUs when a host that was probed has a driver for them. */
+const char *stage_plan_accelerator(const struct stages *stages);
+
 /* ringup.lock beside the cluster file, or where it would be. */
 const char *stage_lock_path(struct stages *stages);
 

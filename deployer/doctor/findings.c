@@ -7,6 +7,7 @@
 #include "core/table.h"
 #include "deployer/remote.h"
 #include "plan/facts_diff.h"
+#include "plan/gpu_wish.h"
 #include "plan/host_set.h"
 
 #include <stdlib.h>
@@ -66,6 +67,21 @@ static bool finding_is_unknown(const struct fact_row *row, const char *value)
 	return !*value || (row->offset != FACT_MORE && strcmp(value, "0") == 0);
 }
 
+/* Where nvidia-smi fails, nothing says which GPUs a host has: it is in no group of their products. */
+static size_t finding_group(const struct finding_world *world, size_t row,
+			    struct fact_group **groups)
+{
+	const struct facts **hosts =
+		ARENA_ARRAY(world->arena, world->count + 1, const struct facts *);
+	bool is_gpus = strcmp(fact_rows[row].key, "gpus") == 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < world->count; i++)
+		if (!is_gpus || !*world->hosts[i]->gpu_error)
+			hosts[count++] = world->hosts[i];
+	return facts_groups(hosts, count, row, world->arena, groups);
+}
+
 /* A number that is not known of a host is no other number; a text that is missing may be the difference, as a driver. */
 static bool finding_differs(const void *arg, const char *name)
 {
@@ -75,7 +91,7 @@ static bool finding_differs(const void *arg, const char *name)
 
 	if (row == FACT_NONE)
 		return false;
-	count = facts_groups(world->hosts, world->count, row, world->arena, &groups);
+	count = finding_group(world, row, &groups);
 	for (size_t i = 0; i < count; i++)
 		known += fact_rows[row].kind != FACT_WHOLE ||
 			 !finding_is_unknown(&fact_rows[row], groups[i].value);
@@ -188,11 +204,16 @@ static const char *finding_groups(const struct finding_world *world, size_t row)
 {
 	struct words parts = WORDS_INIT(world->arena);
 	struct fact_group *groups;
-	size_t count = facts_groups(world->hosts, world->count, row, world->arena, &groups);
+	size_t count = finding_group(world, row, &groups);
 
-	for (size_t i = 0; i < count; i++)
-		words_addf(&parts, "%.200s on %s", *groups[i].value ? groups[i].value : "(unknown)",
+	for (size_t i = 0; i < count; i++) {
+		const char *value = groups[i].value;
+
+		if (strcmp(fact_rows[row].key, "gpus") == 0)
+			value = *value ? gpu_products(value, world->arena) : "none";
+		words_addf(&parts, "%.200s on %s", *value ? value : "(unknown)",
 			   host_set_fold(words_list(&groups[i].hosts), world->arena));
+	}
 	return words_join(&parts, "; ");
 }
 

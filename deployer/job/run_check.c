@@ -142,7 +142,7 @@ void run_check_hosts(struct job_run *run, uint64_t now)
 
 		if (supervisor_has_ended(run->supervisors, i)) {
 			run->is_lost = true;
-			run_fail_host(run, host, "the connection was lost while the job ran");
+			run_fail_host(run, host, supervisor_story(run->supervisors, i));
 		} else if (run->is_held) {
 			supervisor_heard(run->supervisors, i,
 					 now); /* it waits, since nobody reads */

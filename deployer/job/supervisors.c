@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOST_LOOKS 4
+#define LOST_LOOK_NSEC 200000000
 #define SUPERVISOR_DAYS 3650 /* a job may take */
 #define PIPE_BYTES (1 << 20)
 /* Of what a host says of itself. */
@@ -35,6 +37,7 @@ struct supervisor {
 	struct str line; /* the one that is being read */
 	struct job_host facts;
 	bool ready, done, ended;
+	const char *lost; /* why it ended without its last word */
 	int left;
 	int fact_count;
 	uint64_t heard_usec;
@@ -256,10 +259,31 @@ static bool supervisor_pauses(void *arg)
 	return one->all->hold(one->all->hear_arg) && !atomic_load(&one->all->given_up);
 }
 
+/* Its process ended, and the connection did not: most likely somebody stopped the container. */
+static const char *supervisor_lost(struct member *m, const char *container, const char *started)
+{
+	const struct timespec pause = {.tv_nsec = LOST_LOOK_NSEC};
+	struct error ignored = {0};
+
+	for (int tries = 0; tries < LOST_LOOKS && m->engine->has_containers; tries++) {
+		if (member_ask_owner(m, &ignored) < 0)
+			break;
+		if (!m->state.running)
+			return "its container was stopped while the job ran";
+		if (strcmp(m->state.container_id, container) != 0)
+			return "its container was replaced while the job ran";
+		if (strcmp(m->state.started, started) != 0)
+			return "its container was started again while the job ran";
+		nanosleep(&pause, NULL); /* the engine may not know yet */
+	}
+	return "the job's supervisor there was killed while the job ran";
+}
+
 static int supervisor_talk(struct supervisor *one, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};
 	struct member *m = one->member;
+	const char *container, *started;
 	struct ssh_command command = {.input_fd = one->in[0],
 				      .timeout_s = SUPERVISOR_DAYS * 86400,
 				      .line = supervisor_line,
@@ -272,9 +296,13 @@ static int supervisor_talk(struct supervisor *one, struct error *err)
 	/* a sync has asked a moment ago */
 	if ((!m->state.folder && member_ask_owner(m, err) < 0) || member_check_worker(m, err) < 0)
 		return -1;
+	container = m->state.container_id;
+	started = m->state.started;
 	command.words = supervisor_words(one);
 	if (ssh_run(m->ssh, &command, &result, err) < 0)
 		return one->done ? 0 : error_wrap(err, "%s", m->host->name);
+	if (one->ready && !one->done && !atomic_load(&one->all->given_up))
+		one->lost = supervisor_lost(m, container, started);
 	return one->ready ? 0 : supervisor_failed(m, &result, err);
 }
 
@@ -458,6 +486,12 @@ void supervisor_facts(const struct supervisors *s, size_t index, struct job_host
 bool supervisor_has_ended(const struct supervisors *s, size_t index)
 {
 	return s->list[index].ended;
+}
+
+const char *supervisor_story(const struct supervisors *s, size_t index)
+{
+	return s->list[index].lost ? s->list[index].lost
+				   : "the connection was lost while the job ran";
 }
 
 void supervisor_heard(struct supervisors *s, size_t index, uint64_t now)

@@ -66,6 +66,8 @@ void supervisor_tell(struct supervisors *supervisors, size_t index, const char *
 /* Fills the facts of the host. */
 void supervisor_facts(const struct supervisors *supervisors, size_t index, struct job_host *host);
 bool supervisor_has_ended(const struct supervisors *supervisors, size_t index);
+/* Why one has ended that did not say its last word. Never NULL. */
+const char *supervisor_story(const struct supervisors *supervisors, size_t index);
 /* Takes the host for one that has just said something. */
 void supervisor_heard(struct supervisors *supervisors, size_t index, uint64_t now);
 uint64_t supervisor_silence_usec(const struct supervisors *supervisors, size_t index, uint64_t now);

@@ -90,7 +90,8 @@ static void lease_give_each(struct fleet *fleet, const char *id,
 		struct member *m = &fleet->members[i];
 		struct error ignored = {0};
 
-		if (!m->left_out && m->ssh && (!picks || picks(job, m)))
+		/* a host that could not be reached a moment ago is not asked again */
+		if (!m->left_out && (m->ssh || !m->failed) && (!picks || picks(job, m)))
 			lease_give_one(m, (void *)(uintptr_t)id, &ignored);
 	}
 }

@@ -165,10 +165,12 @@ static const char *lease_holder_text(const struct lease_holder *holder, struct a
 	if (strcmp(holder->kind, "process") == 0)
 		return arena_printf(arena, "process %s of %s, without a lease", holder->job,
 				    holder->user);
-	return arena_printf(arena, "%s%s of cluster %s (%s) since %s",
-			    strcmp(holder->kind, "up") == 0 ? "the container" : "job ",
-			    strcmp(holder->kind, "up") == 0 ? "" : holder->job, holder->cluster,
-			    holder->user, holder->since);
+	return arena_printf(arena, "%s of cluster %s (%s) since %s",
+			    strcmp(holder->kind, "up") == 0 ? "the container"
+			    : strcmp(holder->job, "-") == 0
+				    ? "a job without a name"
+				    : arena_printf(arena, "job %s", holder->job),
+			    holder->cluster, holder->user, holder->since);
 }
 
 /* The job stands before the container and the process, since it is who can be asked. */

@@ -223,3 +223,31 @@ const char *gpu_wish_text(const struct gpu_wish *wish, struct arena *arena)
 	words_add_all(&devices, wish->devices);
 	return words_join(&devices, ",");
 }
+
+static void gpu_add_products(struct str *out, size_t count, const char *name, size_t length)
+{
+	if (count)
+		str_addf(out, "%s%zux %.*s", out->length ? ", " : "", count, (int)length, name);
+}
+
+const char *gpu_products(const char *names, struct arena *arena)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+	const char *at = names, *name = at;
+	size_t count = 0, length = 0;
+
+	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
+		size_t own = strcspn(at, ";");
+
+		if (count && own == length && memcmp(at, name, own) == 0) {
+			count++;
+			continue;
+		}
+		gpu_add_products(&out, count, name, length);
+		name = at;
+		length = own;
+		count = 1;
+	}
+	gpu_add_products(&out, count, name, length);
+	return arena_strdup(arena, out.length ? out.text : "");
+}

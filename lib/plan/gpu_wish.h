@@ -34,6 +34,9 @@ bool gpu_wish_is_mig(const char *device);
 /* How many GPUs a host has, by its facts. */
 size_t gpu_count(const struct facts *facts);
 
+/* "8x NVIDIA H100 80GB HBM3, 1x Tesla T4" of product names with ';' between, as facts have them. In the arena. */
+const char *gpu_products(const char *names, struct arena *arena);
+
 /* The first index of the wish that a host with so many GPUs does not have; NULL: none. UUIDs and MIG devices are not judged. */
 const char *gpu_wish_beyond(const struct gpu_wish *wish, size_t count);
 

@@ -285,8 +285,8 @@ lose() {
 	status=0
 	wait $pid || status=$?
 	[ "$status" = 1 ]
-	grep -q 'node02: the connection was lost while the job ran: ends the job on the other hosts' err
-	[ "$(grep -c 'node02: the connection was lost while the job ran' err)" -ge 2 ]
+	grep -q "node02: the job's supervisor there was killed while the job ran: ends the job on the other hosts" err
+	[ "$(grep -c "node02: the job's supervisor there was killed while the job ran" err)" -ge 2 ]
 	job_left_nothing
 }
 

@@ -448,6 +448,19 @@ no_job() {
 	no_job 'sleep 54321'
 }
 
+@test "a container that somebody stops while a job runs: the error says so, and not that the connection was lost" {
+	ringup run -- sh -c 'echo up; exec sleep 54321' >out 2>err 3>&- 4>&- &
+	pid=$!
+	note_pid "$pid"
+	wait_for 20 eval '[ "$(grep -c up out)" = 6 ]'
+	inside node02 docker kill "$CONTAINER"
+	wait "$pid" || status=$?
+	[ "$status" = 1 ]
+	grep -q 'node02: its container was stopped while the job ran' err
+	no_job 'sleep 54321'
+	ringup -q up 3>&- 4>&-
+}
+
 @test "bench: the table for people, and its verdict" {
 	run --separate-stderr ringup bench -- -b 1K -e 4K -f 2 -n 2
 	[ "$status" = 0 ]

@@ -160,14 +160,22 @@ holders() {
 }
 
 @test "a driver that does not answer: the host fails with nvidia-smi's words, and is no host without GPUs" {
-	local fault=.ringup/lab/node02/gpus/fault
+	local fault=.ringup/lab/node02/gpus/fault before
 	echo mismatch >$fault
 	fails 4 -f own.yaml up
 	says "node02: its GPUs cannot be used" "Driver/library version mismatch" "reboot"
 	echo lost 1 >$fault
 	fails 4 -f own.yaml up
 	says node02 "Unable to determine the device handle for GPU 0000:" "GPU is lost"
-	rm $fault
+	# nothing is known to differ, and nothing is stopped that would not start again
+	ringup --json -f own.yaml status 2>/dev/null | jq -e '[.hosts[].differs] == ["", ""]'
+	before=$(container_lines node02)
+	fails 4 -f own.yaml restart
+	says "node02: its GPUs cannot be used" "GPU is lost" "1 of 2 hosts failed"
+	same containers "$before" "$(container_lines node02)"
+	ringup --json -f own.yaml doctor --no-tries >out 2>err || true
+	jq -e '[.findings[].id] | index("gpu-lost") and (index("gpus-mixed") or index("stack-misfit") | not)' out
+	rm $fault out err
 	ringup -q -f own.yaml up 3>&- 4>&-
 }
 
