@@ -28,22 +28,42 @@ static const char bench_on_script[] =
 	"[ \"$SLURM_PROCID\" != 0 ] || exec >\"$folder/report.json\"; "
 	"exec \"$0\" --json --host \"$SLURMD_NODENAME\" \"$@\"";
 
-/* The probe of a host, without what it asks of an engine and its container. */
-static int bench_on_write_probe(const char *folder, struct arena *arena, struct error *err)
+#define FACT_MARK "ringup-fact " /* before each line of a node's facts in a rank's output */
+
+/*
+ * Where nodes and ringup share no folder, a pod's first rank prints the facts before it becomes the worker. $1 is the probe. Its
+ * lines are no part of the report, whose first one begins with a brace and the others with a space.
+ */
+static const char bench_on_pod_script[] =
+	"[ \"${LOCAL_RANK:-${OMPI_COMM_WORLD_LOCAL_RANK:-0}}\" != 0 ] || "
+	"sh -c \"$1\" 2>/dev/null | sed 's/^/" FACT_MARK "/'; "
+	"shift; exec \"$0\" --json \"$@\"";
+
+/* The probe of a node, without what it asks of an engine and its container. */
+static int bench_on_probe(struct arena *arena, const char **text, struct error *err)
 {
-	_cleanup_(str_release) struct str text = STR_INIT;
 	struct words words = WORDS_INIT(arena);
 	const char *script;
 
 	if (remote_sections("probe", false, WORDS(NULL), &words, &script, err) < 0)
 		return -1;
 	/* the node's address is the one from which it reaches the first node */
-	str_addf(&text,
-		 "first=$(getent ahosts \"$MASTER_ADDR\" | awk 'NR == 1 { print $1 }')\n"
-		 "own=$(ip -o route get \"$first\" | sed -n 's/.* src \\([^ ]*\\).*/\\1/p')\n"
-		 "set -- ringup \"$own\" none : : : ''\n%s",
-		 script);
-	return file_write(arena_printf(arena, "%s/probe.sh", folder), text.text, text.length, 0600,
+	*text = arena_printf(
+		arena,
+		"first=$(getent ahosts \"$MASTER_ADDR\" | awk 'NR == 1 { print $1 }')\n"
+		"own=$(ip -o route get \"$first\" | sed -n 's/.* src \\([^ ]*\\).*/\\1/p')\n"
+		"set -- ringup \"$own\" none : : : ''\n%s",
+		script);
+	return 0;
+}
+
+static int bench_on_write_probe(const char *folder, struct arena *arena, struct error *err)
+{
+	const char *text;
+
+	if (bench_on_probe(arena, &text, err) < 0)
+		return -1;
+	return file_write(arena_printf(arena, "%s/probe.sh", folder), text, strlen(text), 0600,
 			  err);
 }
 
@@ -159,6 +179,31 @@ static bool bench_on_is_again(const struct report *report, int rank)
 	return false;
 }
 
+/* What the rank's node says of itself: in the job's folder, or among the rank's output. "" for nothing. */
+static const char *bench_on_said(const struct run_on *on, const char *host, int rank)
+{
+	struct arena *arena = on->stages->arena;
+	_cleanup_(str_release) struct str out = STR_INIT;
+	/* there is no expectation then, and the reason says so */
+	struct error ignored = {0};
+	char *text;
+
+	if (!strchr(host, '/') &&
+	    file_read(arena_printf(arena, "%s/facts.%s", on->record.folder, host), FACTS_BYTES_MAX,
+		      arena, &text, NULL, &ignored) == 0)
+		return text;
+	if (file_read(arena_printf(arena, "%s/rank-%d.log", on->record.folder, rank),
+		      REPORT_BYTES_MAX, arena, &text, NULL, &ignored) < 0)
+		return "";
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (starts_with(line, FACT_MARK) && out.length < FACTS_BYTES_MAX)
+			str_addf(&out, "%.*s\n", (int)strcspn(line, "\n") - (int)strlen(FACT_MARK),
+				 line + strlen(FACT_MARK));
+	}
+	return out.length ? arena_strdup(arena, out.text) : "";
+}
+
 struct facts *bench_on_facts(const struct run_on *on, const struct report *report, size_t *count)
 {
 	struct arena *arena = on->stages->arena;
@@ -167,15 +212,10 @@ struct facts *bench_on_facts(const struct run_on *on, const struct report *repor
 	*count = 0;
 	for (int i = 0; i < report->world; i++) {
 		const char *host = report->ranks[i].host;
-		struct error ignored = {
-			0}; /* there is no expectation then, and the reason says so */
-		char *text;
+		struct error ignored = {0};
+		const char *said = bench_on_is_again(report, i) ? "" : bench_on_said(on, host, i);
 
-		if (strchr(host, '/') || bench_on_is_again(report, i) ||
-		    file_read(arena_printf(arena, "%s/facts.%s", on->record.folder, host),
-			      FACTS_BYTES_MAX, arena, &text, NULL, &ignored) < 0)
-			continue;
-		if (facts_parse(host, text, NULL, arena, &facts[*count], &ignored) == 0)
+		if (*said && facts_parse(host, said, NULL, arena, &facts[*count], &ignored) == 0)
 			(*count)++;
 	}
 	return facts;
@@ -188,14 +228,17 @@ int bench_on(struct run_on *on, const char *const *arguments, struct report *rep
 	struct error reading = {0};
 	const struct launcher_wish wish = {0};
 	const struct exporter *exporter;
+	const char *probe;
 	int rc;
 
 	*report = (struct report){0};
 	*document = NULL;
 	if (run_on_find(on->engine, &exporter, err) < 0)
 		return -1;
+	if (exporter->scheduler->first && bench_on_probe(on->stages->arena, &probe, err) < 0)
+		return -1;
 	if (exporter->scheduler->first)
-		words_add_all(&words, WORDS("allreduce", "--json"));
+		words_add_all(&words, WORDS("sh", "-c", bench_on_pod_script, "allreduce", probe));
 	else
 		words_add_all(&words, WORDS("sh", "-c", bench_on_script, "allreduce"));
 	words_add_all(&words, arguments);

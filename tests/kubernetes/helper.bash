@@ -128,8 +128,9 @@ job_is() {
 # works POD RANK: the command of the JobSet's pods runs here in place of there, with the job's own secret; its log is the pod's.
 works() {
 	local words
-	mapfile -t words < <(kubectl get jobset "$(object bench)" -o json |
-		jq -r '.spec.replicatedJobs[0].template.spec.template.spec.containers[0].command[]')
+	mapfile -d '' -t words < <(kubectl get jobset "$(object bench)" -o json |
+		jq -j '.spec.replicatedJobs[0].template.spec.template.spec.containers[0].command[] + "\u0000"')
+	words=("${words[@]//'$$'/'$'}") # as the kubelet does
 	RINGUP_SECRET=$(kubectl get secret "$(object bench)-secret" -o jsonpath='{.data.secret}' | base64 -d) \
 		RANK=$2 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((KUBE_PORT + 4)) \
 		"${words[@]}" --host "$1" 2>&1 | "$BATS_TEST_DIRNAME/cri.py" "${PIECE:-16384}" >"$KUBE/logs/$1.log"

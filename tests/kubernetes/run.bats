@@ -315,6 +315,8 @@ ended() {
 	[ "$status" = 0 ]
 	[ "$(jq -r .verdict bench.json)" = pass ]
 	[ "$(jq '[.ranks[].host] | unique | length' bench.json)" = 2 ]
+	# each pod has told what it is, so there is an expectation, or a reason why there is none
+	[[ $(jq -r .expected.because bench.json) == "lo of "*" is virtual,"* ]]
 	grep -q ' stdout P ' "$KUBE/logs/$(object bench)-node-0-0-abcde.log"
 	! grep -q "$(kubectl get secret "$(object bench)-secret" -o jsonpath='{.data.secret}' | base64 -d)" -r .ringup/jobs/bench
 	ringup stop bench
