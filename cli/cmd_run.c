@@ -534,23 +534,28 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 
 static int run_check_on(const struct options *o, struct error *err)
 {
-	const char *other = o->local			       ? "--local"
-			    : o->hosts.count		       ? "--hosts"
-			    : o->tty			       ? "--tty"
-			    : o->wait || o->spread || o->force ? "--wait, --spread and --force"
-			    : o->hang_timeout_s		       ? "--hang-timeout"
-			    : o->start_timeout_s	       ? "--start-limit"
-			    : o->grace_s		       ? "--grace"
-							       : NULL;
+	const char *other;
 
-	if (!o->on && (o->nodes || o->settings.count || o->kind))
-		return error_set(err, ERROR_USAGE, "--nodes, --set and --kind go with --on ENGINE");
-	if (!o->on || !other)
-		return 0;
-	return error_set(
-		err, ERROR_USAGE,
-		"%s does not go with --on %s, which has the nodes and the ranks in its hands",
-		other, o->on);
+	if (!o->on)
+		return o->nodes || o->settings.count || o->kind
+			       ? error_set(err, ERROR_USAGE,
+					   "--nodes, --set and --kind go with --on ENGINE")
+			       : 0;
+	other = o->local				    ? "--local"
+		: o->hosts.count			    ? "--hosts"
+		: o->tty				    ? "--tty"
+		: o->wait				    ? "--wait"
+		: o->spread				    ? "--spread"
+		: o->force				    ? "--force"
+		: o->hang_timeout_s			    ? "--hang-timeout"
+		: o->start_timeout_s			    ? "--start-limit"
+		: o->grace_s && strcmp(o->on, "slurm") == 0 ? "--grace"
+							    : NULL;
+	return other ? error_set(
+			       err, ERROR_USAGE,
+			       "%s does not go with --on %s, which has the nodes and the ranks in its hands",
+			       other, o->on)
+		     : 0;
 }
 
 static int run_on_scheduler(struct job *job, const char *const *arguments, struct error *err)
