@@ -534,6 +534,7 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 
 static int run_check_on(const struct options *o, struct error *err)
 {
+	const struct exporter *exporter;
 	const char *other;
 
 	if (!o->on)
@@ -541,16 +542,18 @@ static int run_check_on(const struct options *o, struct error *err)
 			       ? error_set(err, ERROR_USAGE,
 					   "--nodes, --set and --kind go with --on ENGINE")
 			       : 0;
-	other = o->local				    ? "--local"
-		: o->hosts.count			    ? "--hosts"
-		: o->tty				    ? "--tty"
-		: o->wait				    ? "--wait"
-		: o->spread				    ? "--spread"
-		: o->force				    ? "--force"
-		: o->hang_timeout_s			    ? "--hang-timeout"
-		: o->start_timeout_s			    ? "--start-limit"
-		: o->grace_s && strcmp(o->on, "slurm") == 0 ? "--grace"
-							    : NULL;
+	if (run_on_find(o->on, &exporter, err) < 0)
+		return -1;
+	other = o->local					? "--local"
+		: o->hosts.count				? "--hosts"
+		: o->tty					? "--tty"
+		: o->wait					? "--wait"
+		: o->spread					? "--spread"
+		: o->force					? "--force"
+		: o->hang_timeout_s				? "--hang-timeout"
+		: o->start_timeout_s				? "--start-limit"
+		: o->grace_s && !exporter->scheduler->has_grace ? "--grace"
+								: NULL;
 	return other ? error_set(
 			       err, ERROR_USAGE,
 			       "%s does not go with --on %s, which has the nodes and the ranks in its hands",

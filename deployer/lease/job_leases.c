@@ -25,14 +25,9 @@ struct lease_job {
 	char ticket[24];
 	bool has_tickets;
 	bool has_warned;
-	size_t first; /* the member that was told first */
+	size_t first;	    /* the member that was told first */
+	bool is_first_turn; /* of two in which hosts are told: it alone, and the others */
 };
-
-/* How many GPUs of the member. With `gpus` 0 a "rank" of the lists stands for a GPU. */
-static int lease_wanted(const struct lease_job *job, size_t member)
-{
-	return job->ranks[member] * (job->wish->gpus ? job->wish->gpus : 1);
-}
 
 static void lease_job_request(const struct lease_job *job, const struct member *m,
 			      struct lease_request *request)
@@ -42,7 +37,7 @@ static void lease_job_request(const struct lease_job *job, const struct member *
 					  .cluster = m->fleet->cluster->name,
 					  .job = job->wish->name,
 					  .ticket = job->ticket,
-					  .count = lease_wanted(job, m->index),
+					  .count = job->ranks[m->index] * job->wish->gpus,
 					  .grace_s = LEASE_GRACE_S};
 }
 
@@ -280,7 +275,7 @@ static size_t lease_first(const struct lease_job *job)
 static bool lease_has_all(const struct lease_job *job)
 {
 	for (size_t i = 0; i < job->fleet->count; i++)
-		if (job->answers[i].taken.count != (size_t)lease_wanted(job, i))
+		if (job->answers[i].taken.count != (size_t)job->ranks[i] * (size_t)job->wish->gpus)
 			return false;
 	return true;
 }
@@ -353,29 +348,94 @@ static void lease_say_used(struct lease_job *job)
 	job->has_warned |= is_used;
 }
 
-/* One round for all GPUs that the ranks see: takes those that are free, when no other job has one of them. */
-static int lease_round_seen(struct lease_job *job, bool *done, bool *is_full, struct error *err)
+/* A host with ranks gives all, unless somebody else has some. */
+static int lease_take_seen(struct member *m, void *arg, struct error *err)
 {
-	*is_full = false;
-	for (size_t i = 0; i < job->fleet->count; i++) {
+	struct lease_job *job = arg;
+	struct lease_request request;
+
+	if (!job->wish->sees[m->index] || (m->index == job->first) != job->is_first_turn)
+		return 0;
+	lease_job_request(job, m, &request);
+	request.count = job->wish->forced ? LEASE_COUNT_FREE : LEASE_COUNT_ALL;
+	request.among = member_lease_among(m);
+	return member_lease(m, "take", &request, &job->answers[m->index], err);
+}
+
+/* Whether somebody else has GPUs of the hosts, or comes before. */
+static bool lease_seen_by_others(const struct lease_job *job)
+{
+	for (size_t i = 0; i < job->fleet->count && !job->wish->forced; i++) {
 		const struct lease_answer *answer = &job->answers[i];
 
-		if (answer->is_broken && lease_check_host(job, &job->fleet->members[i], err) < 0)
-			return -1;
-		job->ranks[i] = (int)lease_gpus_free(answer);
-		*is_full |= answer->queue > 0;
+		if (answer->queue)
+			return true;
 		for (size_t k = 0; k < answer->gpu_count; k++)
-			*is_full |= answer->gpus[k].state == LEASE_LEASED;
+			if (answer->gpus[k].state == LEASE_LEASED)
+				return true;
 	}
-	*is_full &= !job->wish->forced;
-	if (*is_full)
-		return job->wish->waits ? 0 : lease_refuse_seen(job, err);
-	lease_say_used(job);
-	*done = lease_first(job) == job->fleet->count; /* there is nothing to take */
-	if (!*done && lease_take(job, done, err) < 0)
-		return -1;
-	*done |= job->wish->forced;
+	return false;
+}
+
+static int lease_check_seen(struct lease_job *job, struct error *err)
+{
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (job->answers[i].is_broken &&
+		    lease_check_host(job, &job->fleet->members[i], err) < 0)
+			return -1;
 	return 0;
+}
+
+static int lease_ask_seen(struct lease_job *job,
+			  int (*ask)(struct member *, void *, struct error *), bool *is_full,
+			  struct error *err)
+{
+	if (*is_full)
+		return 0;
+	fleet_each(job->fleet, ask, job);
+	if (fleet_result(job->fleet, err) < 0)
+		return -1;
+	*is_full = lease_seen_by_others(job);
+	return 0;
+}
+
+static bool lease_has_some(const struct lease_job *job)
+{
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (job->answers[i].taken.count)
+			return true;
+	return false;
+}
+
+/*
+ * One round for all GPUs that the ranks see. One question is enough, since there is nothing to choose; who waits asks all
+ * hosts first, which renews his tickets.
+ */
+static int lease_round_seen(struct lease_job *job, bool *done, bool *is_full, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < job->fleet->count; i++) {
+		job->answers[i] =
+			(struct lease_answer){.none = "", .taken = WORDS_INIT(job->arena)};
+		job->ranks[i] = job->wish->sees[i];
+	}
+	job->first = lease_first(job);
+	*is_full = false;
+	if (*job->ticket)
+		rc = lease_ask_seen(job, lease_list_one, is_full, err);
+	for (int turn = 0; rc == 0 && turn < 2; turn++) {
+		job->is_first_turn = turn == 0;
+		rc = lease_ask_seen(job, lease_take_seen, is_full, err);
+	}
+	if (rc == 0)
+		rc = lease_check_seen(job, err);
+	*done = rc == 0 && !*is_full;
+	if (*done)
+		lease_say_used(job);
+	else if (lease_has_some(job))
+		fleet_give_job(job->fleet, job->wish->id);
+	return rc == 0 && *is_full && !job->wish->waits ? lease_refuse_seen(job, err) : rc;
 }
 
 /* One round: asks, spreads, takes. *done when the job has its GPUs. */
@@ -383,11 +443,11 @@ static int lease_round(struct lease_job *job, bool *done, bool *is_full, struct 
 {
 	int wanted;
 
+	if (!job->wish->gpus)
+		return lease_round_seen(job, done, is_full, err);
 	fleet_each(job->fleet, lease_list_one, job);
 	if (fleet_result(job->fleet, err) < 0)
 		return -1;
-	if (!job->wish->gpus)
-		return lease_round_seen(job, done, is_full, err);
 	if (lease_none_has_gpus(job))
 		return lease_refuse_without(job, err);
 	if (lease_check_hosts(job, err) < 0)
@@ -466,8 +526,6 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 
 	*leases = (struct job_leases){0};
 	job.answers = ARENA_ARRAY(arena, fleet->count, struct lease_answer);
-	for (size_t i = 0; i < fleet->count; i++)
-		job.answers[i] = (struct lease_answer){.none = "", .taken = WORDS_INIT(arena)};
 	job.total = ARENA_ARRAY(arena, fleet->count, int);
 	job.room = ARENA_ARRAY(arena, fleet->count, int);
 	job.ranks = ARENA_ARRAY(arena, fleet->count, int);

@@ -21,11 +21,12 @@
 struct job_lease_wish {
 	const char *id, *name; /* of the job */
 	int gpus;	       /* of each rank; 0: it sees all that its host gives */
-	const bool *sees;      /* with gpus 0: of each member, whether ranks run there */
-	bool forced;	       /* with gpus 0: what other jobs have is no reason not to begin */
-	int ranks, per_host;   /* 0: as many as the hosts have GPUs and slots for */
-	bool spread;	       /* over as many hosts as possible; else over as few */
-	bool waits;	       /* until the GPUs are free */
+	const bool
+		*sees; /* with gpus 0: of each member, whether ranks run there; of one at least */
+	bool forced;   /* with gpus 0: what other jobs have is no reason not to begin */
+	int ranks, per_host;	    /* 0: as many as the hosts have GPUs and slots for */
+	bool spread;		    /* over as many hosts as possible; else over as few */
+	bool waits;		    /* until the GPUs are free */
 	void (*waiting)(void *arg); /* told once when it begins to wait; or NULL */
 	void *arg;
 };

@@ -230,7 +230,10 @@ static void lease_add_words(struct member *m, const struct lease_request *r, str
 	words_addf(out, "cluster=%s", r->cluster);
 	words_addf(out, "job=%s", r->job);
 	words_addf(out, "user=%s@%s", m->fleet->owner.user, m->fleet->owner.machine);
-	words_addf(out, "count=%d", r->count);
+	if (r->count < 0)
+		words_addf(out, "count=%s", r->count == LEASE_COUNT_ALL ? "all" : "free");
+	else
+		words_addf(out, "count=%d", r->count);
 	words_addf(out, "among=%s", r->among);
 	words_addf(out, "grace=%d", r->grace_s);
 	words_addf(out, "ticket=%s", r->ticket);

@@ -3,6 +3,7 @@
 # Who has which GPU of this host: lease.sh list|take|give KEY=VALUE...
 # deployer/lease/lease.h says what a lease is. Keys of `list`: among, id, ticket, count. Of `take`: kind, id, owner,
 # cluster, job, user, count, among, grace, ticket; for kind=up also engine and container. Of `give`: kind, id, owner.
+# COUNT is a number, `all` (those that are free, when none is leased) or `free` (those that are free).
 # AMONG is all, up (what `up` took for this owner), or indexes and UUIDs with ',' between.
 #
 # The answer is key=value lines:
@@ -311,10 +312,24 @@ pick() {
 		}')
 }
 
+# All GPUs that nobody has: of `all` when no other lease is in the way, of `free` in any case.
+take_all() {
+	[ -z "$ticket" ] || put "$ticket-$id.ticket" 30
+	count_queue
+	if [ "$count" = all ] && { [ "$waiting" -gt 0 ] || printf '%s\n' "$states" | grep -q ' leased$'; }; then return; fi
+	picked=$(printf '%s\n' "$states" | sed -n 's/^[^ ]* \([^ ]*\) free$/\1/p')
+	keep
+}
+
 take() {
 	count_queue
 	pick
-	if [ "$waiting" -gt 0 ] || [ -z "$picked" ]; then return; fi
+	[ "$waiting" -gt 0 ] || keep
+}
+
+# Writes the leases of $picked.
+keep() {
+	[ -n "$picked" ] || return 0
 	for uuid in $picked; do
 		name_is "$uuid"
 		put "$name.$kind" "$grace"
@@ -353,7 +368,7 @@ if [ "$action" = take ] || [ -n "$ticket" ]; then lease_lock; fi
 look
 judge
 case $action in
-	take) take ;;
+	take) case $count in all | free) take_all ;; *) take ;; esac ;;
 	list)
 		[ -z "$ticket" ] || put "$ticket-$id.ticket" 30
 		count_queue

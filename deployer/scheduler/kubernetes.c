@@ -548,6 +548,7 @@ static bool kubernetes_starts_nodes(const struct job_record *record)
 
 const struct scheduler scheduler_kubernetes = {
 	.title = "Kubernetes",
+	.has_grace = true,
 	.raw = {"pods.log", "placed.log"},
 	.starts_nodes = kubernetes_starts_nodes,
 	.roles = kubernetes_roles,

@@ -63,6 +63,7 @@ struct scheduler_line {
 
 struct scheduler {
 	const char *title; /* "Slurm" */
+	bool has_grace; /* each job says how long its processes have after SIGTERM; else the site does */
 	/* the files in the job's folder with what the job prints, in the order in which they are read; the rest is NULL */
 	const char *raw[SCHEDULER_RAW_MAX];
 	/* Whether a task is a node with all its ranks, and not a rank. */
