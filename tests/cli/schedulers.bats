@@ -181,6 +181,14 @@ plain_cluster() {
 	[ "$(ringup --json ps | jq '.jobs | length')" = 0 ]
 }
 
+@test "--grace: a pod has it, and with Slurm the site says it" {
+	kubernetes_of_tfjob
+	run -0 ringup run --on kubernetes --dry-run --grace 30 parts
+	[[ $output == *"terminationGracePeriodSeconds: 35"* ]]
+	apart ringup run --on slurm --dry-run --grace 30 parts
+	says 2 "--grace does not go with --on slurm"
+}
+
 @test "status --on kubernetes: --set says which cluster and namespace, as with run" {
 	kubernetes_of_tfjob
 	run -0 ringup status --on kubernetes --set context=other --set namespace=team
