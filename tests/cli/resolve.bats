@@ -246,6 +246,12 @@ probed() {
 
 @test "a wheel that PyPI does not have comes with its index" {
 	unset RINGUP_CATALOG # the real one
+	# another build of the same version: its name tells the two apart
+	apart ringup resolve --no-lock torch==2.7.0+cu118 gpu==B200
+	says 3 "this would work: torch==2.7.0+cu128"
+	ringup -q resolve --no-lock torch==2.7.0+cu128 gpu==B200
+	apart ringup resolve --no-lock torch==1.7.1+cu92 gpu==RTX3090
+	says 3 "this would work: torch==1.7.1+cu110"
 	apart ringup resolve --no-lock torch==2.13.0 gpu==V100
 	says 0
 	grep -q 'torch==2.13.0+cu126 from https://download.pytorch.org/whl/cu126' ../out

@@ -2,6 +2,8 @@
 /* The nearest requests that would work, when there is no stack. */
 #include "resolver/search/suggest.h"
 
+#include "core/str.h"
+
 #include "resolver/search/conflict.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/search/reach.h"
@@ -140,15 +142,31 @@ static bool drives_all(const struct search *s, const struct value *value)
 }
 
 /* Walks from `at` in steps of `step` to the first version that works. */
-static const char *nearest_version(const struct search *s, struct reach *reach,
-				   const struct unit *unit, struct value *const *list, size_t count,
-				   size_t at, int step)
+static const struct value *nearest_version(const struct search *s, struct reach *reach,
+					   const struct unit *unit, struct value *const *list,
+					   size_t count, size_t at, int step)
 {
 	for (; at < count; at += (size_t)step)
 		if (!is_admitted(unit, list[at]) && drives_all(s, list[at]) &&
 		    reach_has(reach, list[at]))
-			return list[at]->version;
+			return list[at];
 	return NULL;
+}
+
+/* "torch==2.8.0"; or "torch==2.8.0+cu128" where a build is asked for, since it is another build that works. */
+static void suggest_value(const struct search *s, const char *asked, const struct value *value,
+			  struct unsatisfied *why)
+{
+	bool names_build = strchr(asked, '+');
+	const char *build = names_build ? strchr(value_cell(value, "pip"), '+') : NULL;
+	const char *folder = strrchr(value_cell(value, "index"), '/');
+
+	/* the one on PyPI has no name there, but one in PyTorch's index */
+	if (names_build && !build && folder && starts_with(folder, "/cu"))
+		build = arena_printf(s->model->arena, "+%s", folder + 1);
+	suggest_add(why,
+		    arena_printf(s->model->arena, "%s==%s%s", component_names[value->component],
+				 value->version, build ? build : ""));
 }
 
 static void suggest_version(struct search *s, size_t unit, struct unsatisfied *why)
@@ -157,7 +175,7 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 	const struct domain *domain = &s->model->domains[u->component];
 	struct value *const *list = model_by_version(domain, s->model->arena);
 	const char *asked = u->req.clauses[0].version;
-	const char *name = component_names[u->component], *older, *newer;
+	const struct value *older, *newer;
 	size_t middle = 0;
 	struct reach reach;
 
@@ -170,9 +188,9 @@ static void suggest_version(struct search *s, size_t unit, struct unsatisfied *w
 	newer = nearest_version(s, &reach, u, list, domain->count, middle, 1);
 	s->named = 0;
 	if (older)
-		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, older));
+		suggest_value(s, asked, older, why);
 	if (newer)
-		suggest_add(why, arena_printf(s->model->arena, "%s==%s", name, newer));
+		suggest_value(s, asked, newer, why);
 }
 
 /* OS names have no order, so this suggests the one that would be chosen without the request. */
