@@ -61,7 +61,8 @@ static void up_print_stack(const struct stages *s)
 			 s->plan.choices[i].version);
 	if (s->plan.other)
 		str_addf(&line, ", for %s and %s", plan_arch(&s->plan), plan_arch(s->plan.other));
-	log_info("  %-20s %s (%s)", "stack", line.text, s->plan.accelerator);
+	log_info("  %-20s %s (%s)", "stack", line.length ? line.text : "the image's own",
+		 s->plan.accelerator);
 }
 
 /* What only a container can have is left out on hosts without containers, and said. */
