@@ -274,8 +274,13 @@ static int logs_run(struct context *ctx, void *values, const char *const *argume
 		return error_set(err, ERROR_USAGE,
 				 "%s goes with the name of a job; 'ringup ps' lists them",
 				 o->follow ? "--follow" : "--rank");
-	if (stage_cluster(&s, ctx, err) < 0 || stage_select(&s, &o->hosts, arguments, err) < 0)
+	if (stage_cluster(&s, ctx, err) < 0)
 		return -1;
+	if (stage_select(&s, &o->hosts, arguments, err) < 0)
+		return *arguments && !arguments[1]
+			       ? error_wrap(err, "%s is no job ('ringup ps' lists them)",
+					    *arguments)
+			       : -1;
 	logs.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	fleet_each(&s.fleet, logs_fetch, &logs);
 	logs_print_all(&s, &logs);

@@ -129,6 +129,21 @@ void command_print_script(const struct context *ctx, const char *lines)
 	json_print(stdout, json);
 }
 
+/* What other tools call it. */
+static const char *other_name(const char *name)
+{
+	static const char *const others[][2] = {
+		{"kill", "stop"},    {"cancel", "stop"},  {"scancel", "stop"}, {"squeue", "ps"},
+		{"jobs", "ps"},	     {"images", "ls"},	  {"tag", "copy"},     {"start", "up"},
+		{"srun", "run"},     {"sbatch", "run"},	  {"attach", "logs"},  {"deploy", "up"},
+		{"destroy", "down"}, {"teardown", "down"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(name, others[i][0]) == 0)
+			return others[i][1];
+	return NULL;
+}
+
 static int unknown_command(const char *name, struct error *err)
 {
 	const char *names[64];
@@ -138,7 +153,9 @@ static int unknown_command(const char *name, struct error *err)
 	for (const struct command *const *c = commands; *c && count < 63; c++)
 		names[count++] = (*c)->name;
 	names[count] = NULL;
-	near = nearest_word(name, names);
+	near = other_name(name);
+	if (!near)
+		near = nearest_word(name, names);
 	return error_set(err, ERROR_USAGE,
 			 near ? "there is no command '%s'; did you mean '%s'?"
 			      : "there is no command '%s'; 'ringup help' lists them%s",

@@ -126,6 +126,8 @@ commands() {
 @test "an unknown command: exit 2 and the nearest one" {
 	apart ringup stauts
 	says 2 "there is no command 'stauts'; did you mean 'status'?"
+	apart ringup scancel job-1
+	says 2 "there is no command 'scancel'; did you mean 'stop'?"
 	[ ! -s ../out ]
 	apart ringup frobnicate-all
 	says 2 "there is no command 'frobnicate-all'; 'ringup help' lists them"

@@ -66,8 +66,8 @@ int job_sync_parse(const char *text, struct arena *arena, struct job_sync *sync,
 	struct stat st;
 
 	if (!realpath(folder, real) || stat(real, &st) < 0)
-		return error_set(err, ERROR_USAGE, "--sync %s: there is no folder %s", text,
-				 folder);
+		return error_set(err, ERROR_USAGE, "--sync %s: there is no folder %s%s", text,
+				 folder, colon && !has_target ? "; a target begins with '/'" : "");
 	if (!S_ISDIR(st.st_mode))
 		return error_set(err, ERROR_USAGE, "--sync %s: %s is not a folder", text, folder);
 	*sync = (struct job_sync){.folder = arena_strdup(arena, real), .target = ""};
