@@ -115,16 +115,46 @@ bool tunnel_ask(const struct ssh_target *target, struct str *said)
 	return true;
 }
 
-int tunnel_failed(const struct ssh_target *t, const char *said, struct error *err)
+/* What makes the key of a host on the way known; it is a host's own business to be trusted. */
+static int tunnel_advise(const struct ssh_target *t, const char *said, struct error *err)
+{
+	const struct ssh_target *via = t->via;
+
+	if (!strstr(said, "Host key verification failed"))
+		return -1;
+	if (!via)
+		return error_advise(
+			err,
+			"'ssh %s' shows the fingerprint; compare it with the host's own before you say yes",
+			t->proxy_jump);
+	if (strstr(said, "has changed"))
+		return error_advise(
+			err,
+			"if it was installed anew, remove its line there, and compare the fingerprint of its new key");
+	return error_advise(
+		err,
+		"compare its fingerprint with the host's own, then add its key: ssh-keyscan -p %d %s >>%s",
+		via->port, via->address, via->known_hosts[0]);
+}
+
+int tunnel_fault(const struct ssh_target *t, const char *said, struct error *err)
 {
 	const char *name = t->via ? t->via->name : t->proxy_jump;
+
+	error_set(err, ERROR_FAILED, "not reached by %s%s%s: %s",
+		  t->via  ? "the jump host "
+		  : *name ? "ProxyJump "
+			  : "ProxyCommand",
+		  name, t->via ? "" : " of ~/.ssh/config", said);
+	return tunnel_advise(t, said, err);
+}
+
+int tunnel_failed(const struct ssh_target *t, const char *said, struct error *err)
+{
 	char place[200];
 
-	return error_set(err, ERROR_FAILED, "%s: not reached by %s%s%s: %s", ssh_place(t, place),
-			 t->via	 ? "the jump host "
-			 : *name ? "ProxyJump "
-				 : "ProxyCommand",
-			 name, t->via ? "" : " of ~/.ssh/config", said);
+	tunnel_fault(t, said, err);
+	return error_wrap(err, "%s", ssh_place(t, place));
 }
 
 void tunnel_close(struct tunnel *tunnel)

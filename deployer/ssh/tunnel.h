@@ -31,7 +31,10 @@ int tunnel_open(const struct ssh_target *target, uint64_t deadline_usec, struct 
 /* Tries the program on the way once more, for at most timeout_s; true when it says why the host cannot be reached, added to *said. */
 bool tunnel_ask(const struct ssh_target *target, struct str *said);
 
-/* -1: "HOST: not reached by the jump host bastion: SAID". */
+/* -1: "not reached by the jump host bastion: SAID", with what to do where its key is not known. */
+int tunnel_fault(const struct ssh_target *target, const char *said, struct error *err);
+
+/* The same behind "HOST: ". */
 int tunnel_failed(const struct ssh_target *target, const char *said, struct error *err);
 
 /* Closes it and ends the ssh; for _cleanup_, too. */

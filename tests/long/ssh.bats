@@ -205,6 +205,13 @@ all_three() {
 		cluster "key: ed25519, known_hosts: known, transport: $transport, jump: node01" "${THREE[0]}" "address: 127.0.0.2, name: node02, port: 1"
 		apart ringup exec -l true
 		says 4 "node02 (127.0.0.2 port 1): not reached by the jump host node01: channel 0: open failed: connect failed: Connection refused"
+		# one whose key nobody knows
+		grep -v '127\.0\.0\.3' known >fewer
+		cluster "key: ed25519, known_hosts: fewer, transport: $transport, jump: 'root@127.0.0.3:$PORT'" "${THREE[0]}"
+		apart ringup exec -l true
+		says 1 "not reached by the jump host 127.0.0.3" "Host key verification failed" "ssh-keyscan -p $PORT 127.0.0.3 >>fewer"
+		apart ringup hosts trust </dev/null
+		says 1 "not reached by the jump host 127.0.0.3" "ssh-keyscan -p $PORT 127.0.0.3 >>fewer"
 	done
 }
 

@@ -99,6 +99,7 @@ static int host_key_fetch(const struct ssh_target *t, const char *types, struct 
 {
 	uint64_t deadline = clock_usec() + (uint64_t)t->timeout_s * 1000000;
 	_cleanup_(tunnel_close) struct tunnel tunnel = TUNNEL_INIT;
+	_cleanup_(str_release) struct str said = STR_INIT;
 	struct session_peer peer = {0};
 	LIBSSH2_SESSION *session;
 	int rc;
@@ -113,8 +114,10 @@ static int host_key_fetch(const struct ssh_target *t, const char *types, struct 
 		rc = host_key_of(session, arena, key);
 	else if (rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE || rc == LIBSSH2_ERROR_KEX_FAILURE)
 		rc = 0;
+	else if (!err->kind && tunnel_ask(t, &said))
+		tunnel_fault(t, said.text, err);
 	else if (!err->kind)
-		rc = error_set(err, ERROR_FAILED, "the SSH handshake failed");
+		error_set(err, ERROR_FAILED, "the SSH handshake failed");
 	libssh2_session_free(session);
 	return err->kind ? -1 : rc;
 }
