@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
+#include "cli/exec_output.h"
 
 #include "core/foreign.h"
 #include "core/json.h"
+#include "core/term.h"
 #include "deployer/bringup/claim.h"
 #include "deployer/bringup/operate.h"
 #include "plan/host_set.h"
@@ -35,31 +37,27 @@ struct exec {
 	const char *const *words;
 	int limit_s;
 	bool local;
+	struct exec_output *output; /* NULL: all is kept, as far as there is room */
 	struct proc_result *results;
 	bool *ended; /* the command did, with a status: no host was lost meanwhile */
 };
-
-/* What is shown and compared is text, in which a NUL byte would hide all behind it: '?', as for bytes that are not UTF-8. */
-static void exec_show_nul(struct str *text)
-{
-	for (char *at = text->text;
-	     at && (at = memchr(at, '\0', text->length - (size_t)(at - text->text)));)
-		*at = '?';
-}
 
 static int exec_one(struct member *m, void *arg, struct error *err)
 {
 	struct exec *e = arg;
 	struct proc_result *r = &e->results[m->index];
-	int rc;
+	int fd = -1, rc = e->local ? 0 : member_ask_owner(m, err);
 
-	if (e->local)
-		rc = member_exec_local(m, e->words, e->limit_s, r, err);
-	else if ((rc = member_ask_owner(m, err)) == 0)
-		rc = member_exec(m, e->words, e->limit_s, r, err);
+	if (rc == 0 && e->output)
+		rc = exec_output_open(e->output, m->index, &fd, err);
+	if (rc == 0)
+		rc = member_exec_to(m, e->local, e->words, e->limit_s, fd, r, err);
+	if (e->output)
+		exec_output_end(e->output, m->index);
 	member_disconnect(m); /* nothing else is asked; a thousand open ones are 60 MiB */
-	exec_show_nul(&r->out);
-	exec_show_nul(&r->err);
+	/* what is shown and compared is text */
+	nuls_replace(r->out.text, r->out.length, '?');
+	nuls_replace(r->err.text, r->err.length, '?');
 	if (rc < 0)
 		return -1;
 	if (!e->local && r->status && m->engine->has_containers &&
@@ -139,6 +137,8 @@ static cJSON *exec_json(const struct stages *s, const struct exec *e, size_t ind
 		cJSON_AddNumberToObject(item, "status", r->status);
 	cJSON_AddStringToObject(item, "stdout", r->out.text);
 	cJSON_AddStringToObject(item, "stderr", r->err.text);
+	if (r->out.overflowed || r->err.overflowed)
+		cJSON_AddTrueToObject(item, "truncated");
 	return item;
 }
 
@@ -158,7 +158,6 @@ static void exec_print_all(const struct stages *s, const struct exec *e, bool ga
 				name, r->out.overflowed ? r->out.length : r->err.length);
 		if (s->ctx->json || gather)
 			continue;
-		stage_print_lines(stdout, name, r->out.text);
 		stage_print_lines(stderr, name, r->err.text);
 	}
 	if (s->ctx->json)
@@ -182,6 +181,15 @@ static void exec_take_status(const struct stages *s, const struct exec *e, struc
 		err->kind = (enum error_kind)worst;
 }
 
+static const char *const *exec_names(const struct stages *s)
+{
+	struct words names = WORDS_INIT(s->arena);
+
+	for (size_t i = 0; i < s->fleet.count; i++)
+		words_add(&names, s->fleet.members[i].host->name);
+	return words_list(&names);
+}
+
 static int exec_run(struct context *ctx, void *values, const char *const *arguments,
 		    struct error *err)
 {
@@ -195,7 +203,12 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 		return -1;
 	e.results = ARENA_ARRAY(s.arena, s.fleet.count, struct proc_result);
 	e.ended = ARENA_ARRAY(s.arena, s.fleet.count, bool);
+	if (!ctx->json && !o->gather)
+		e.output = exec_output_new(exec_names(&s), s.fleet.count, !term_is_tty(stdout),
+					   s.arena);
 	fleet_each(&s.fleet, exec_one, &e);
+	if (e.output)
+		exec_output_close(e.output);
 	exec_print_all(&s, &e, o->gather);
 	if (fleet_result(&s.fleet, err) < 0)
 		exec_take_status(&s, &e, err);
@@ -209,10 +222,11 @@ const struct command command_exec = {
 	.name = "exec",
 	.arguments = "[--] CMD...",
 	.summary = "runs a command in every container, or on every host",
-	.help = "Each line of output is printed behind the name of its host; with -b equal outputs are printed\n"
-		"once, as clush prints them. The words reach the program as they are: no shell reads them (for a\n"
-		"shell: ringup exec -- sh -c '...'). With -l they run on the hosts themselves, which need no\n"
-		"container for it.\n"
+	.help = "Each line of output is printed behind the name of its host: at a terminal as it comes, else in\n"
+		"the order of the hosts. With -b equal outputs are printed once, as clush prints them; there and\n"
+		"with --json not more than the first 8 to 16 MiB of a host are kept, and that is said.\n"
+		"The words reach the program as they are: no shell reads them (for a shell: ringup exec -- sh -c\n"
+		"'...'). With -l they run on the hosts themselves, which need no container for it.\n"
 		"The exit status is the command's, the highest one of the hosts. It is 4 or 1 when the command\n"
 		"succeeds, but some hosts or all of them cannot be reached, or have no container that runs.\n"
 		"On Ctrl-C, and after --limit, the command and all that it started end on every host.\n",

@@ -2,6 +2,7 @@
 /* Work on a running cluster: take it down, read its logs, run words in it. */
 #include "deployer/bringup/operate.h"
 
+#include "core/clock.h"
 #include "core/quote.h"
 #include "deployer/bringup/bringup.h"
 #include "deployer/container/container.h"
@@ -173,26 +174,47 @@ const char *const *member_guarded_words(struct member *m, const char *const *wor
 	return member_talk_words(m, guarded.list);
 }
 
-static int operate_run(struct member *m, const char *const *words, int timeout_s,
+static int operate_run(struct member *m, const char *const *words, int timeout_s, int output_fd,
 		       struct proc_result *result, struct error *err)
 {
-	struct ssh_command command = {.words = words, .holds_input = true, .timeout_s = timeout_s};
+	struct ssh_command command = {.words = words,
+				      .holds_input = true,
+				      .timeout_s = timeout_s,
+				      .output_fd = output_fd < 0 ? 0 : output_fd};
+	uint64_t begin;
 
-	return member_connect(m, err) < 0 ? -1 : ssh_run(m->ssh, &command, result, err);
+	if (member_connect(m, err) < 0)
+		return -1;
+	begin = clock_usec();
+	if (ssh_run(m->ssh, &command, result, err) == 0)
+		return 0;
+	if (err->kind == ERROR_INTERRUPTED || clock_usec() - begin < (uint64_t)timeout_s * 1000000)
+		return -1;
+	return error_set(err, ERROR_FAILED, "%s: the command was ended, since it ran for %d s",
+			 m->host->name, timeout_s);
+}
+
+int member_exec_to(struct member *m, bool is_local, const char *const *words, int timeout_s,
+		   int output_fd, struct proc_result *result, struct error *err)
+{
+	struct words all = WORDS_INIT(&m->arena);
+
+	if (!is_local)
+		return operate_run(m, member_guarded_words(m, words), timeout_s, output_fd, result,
+				   err);
+	if (remote_script("on_host", words, &all, err) < 0)
+		return -1;
+	return operate_run(m, all.list, timeout_s, output_fd, result, err);
 }
 
 int member_exec(struct member *m, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err)
 {
-	return operate_run(m, member_guarded_words(m, words), timeout_s, result, err);
+	return member_exec_to(m, false, words, timeout_s, -1, result, err);
 }
 
 int member_exec_local(struct member *m, const char *const *words, int timeout_s,
 		      struct proc_result *result, struct error *err)
 {
-	struct words all = WORDS_INIT(&m->arena);
-
-	if (remote_script("on_host", words, &all, err) < 0)
-		return -1;
-	return operate_run(m, all.list, timeout_s, result, err);
+	return member_exec_to(m, true, words, timeout_s, -1, result, err);
 }

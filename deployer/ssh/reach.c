@@ -217,6 +217,52 @@ static int reach_way(const struct cluster *c, const struct host *host, struct ar
 	return 0;
 }
 
+/* The host of an entry of ProxyJump: [ssh://][USER@]HOST[:PORT], with brackets around an IPv6 address. */
+static const char *reach_jump_name(const char *entry, struct arena *arena)
+{
+	size_t length = strcspn(entry, ",");
+	char *name = arena_strndup(arena, entry, length), *at;
+
+	if (starts_with(name, "ssh://"))
+		name += strlen("ssh://");
+	at = strrchr(name, '@');
+	name = at ? at + 1 : name;
+	if (*name == '[')
+		return arena_strndup(arena, name + 1, strcspn(name + 1, "]"));
+	if (strchr(name, ':') == strrchr(name, ':'))
+		name[strcspn(name, ":")] = '\0';
+	return name;
+}
+
+/* Hosts whose ProxyJump leads back to them: ssh starts one program after the other then, without an end. */
+static int reach_check_loop(const struct cluster *c, const struct host *host, const char *jump,
+			    struct arena *arena, struct error *err)
+{
+	struct words way = WORDS_INIT(arena);
+	bool is_loop = false;
+
+	words_add(&way, host->address);
+	while (!reach_goes_direct(jump) && !is_loop) {
+		const char *name = reach_jump_name(jump, arena);
+		const struct host next = {.name = name, .address = name, .user = "", .key = ""};
+		struct ssh_config config;
+
+		is_loop = way.count > REACH_JUMPS_MAX;
+		for (size_t i = 0; i < way.count; i++)
+			is_loop |= strcmp(way.list[i], name) == 0;
+		words_add(&way, name);
+		if (reach_read_config(c, &next, "", false, &config, arena, err) < 0)
+			return -1;
+		jump = config.proxy_jump;
+	}
+	if (!is_loop)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"%s: its ProxyJump in ~/.ssh/config leads back to where it was: %s; give the last of them 'ProxyJump none' there, or say 'jump' in the cluster file",
+		host->name, words_join(&way, " > "));
+}
+
 int reach_host(const struct cluster *cluster, const struct host *host, int timeout_s,
 	       struct arena *arena, struct ssh_target *target, struct error *err)
 {
@@ -224,6 +270,8 @@ int reach_host(const struct cluster *cluster, const struct host *host, int timeo
 		return -1;
 	target->timeout_s = timeout_s ? timeout_s : REACH_TIMEOUT_DEFAULT_S;
 	target->direct = host->jump_given;
+	if (reach_check_loop(cluster, host, target->proxy_jump, arena, err) < 0)
+		return -1;
 	if (!host->jump_given || reach_goes_direct(host->jump))
 		return 0;
 	return reach_way(cluster, host, arena, target, err);

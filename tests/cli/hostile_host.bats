@@ -70,7 +70,7 @@ refused() {
 	done
 	HOSTILE=flood ask logs
 	says 1 'liar: ' 'more than 16777216 bytes'
-	HOSTILE=late-flood ask exec work
+	HOSTILE=late-flood ask --json exec work
 	says 0 'liar: only the first 16777216 bytes'
 }
 

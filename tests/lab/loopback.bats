@@ -77,6 +77,25 @@ passed() {
 	[ "$(ringup --json status 2>/dev/null | jq -r '[.hosts[].state] | join(" ")')" = "ready ready ready" ]
 }
 
+@test "exec: all that hosts print is printed, in their order, or as it comes at a terminal" {
+	local host
+	ringup exec -l -H 'node[01-02]' -- seq 1 1500000 | cksum >got # more than the 8 MiB that --json keeps
+	for host in node01 node02; do seq 1 1500000 | sed "s/^/$host: /"; done | cksum | diff - got
+	rm got
+	ringup --json exec -l -H node01 -- seq 1 3000000 2>/dev/null | jq -e '.hosts[0].truncated'
+	# the first line is there while the command still waits for a file
+	script -qec "ringup exec -l -H node01 -- sh -c 'echo one; while [ ! -e $LAB/go ]; do sleep 0.1; done; echo two'" /dev/null >seen &
+	wait_for 20 grep -q 'node01: one' seen
+	! grep -q 'two' seen
+	touch go
+	wait $!
+	grep -q 'node01: two' seen
+	rm go seen
+	[ "$(timeout 60 ringup exec -l -H 'node[01-02]' -- yes 2>/dev/null | head -n 1)" = 'node01: y' ]
+	fails 1 exec -l -H node01 --limit 1 -- sh -c 'echo partial; sleep 30'
+	says "node01: the command was ended, since it ran for 1 s"
+}
+
 @test "root: bench verifies six ranks; wrong data is status 5" {
 	ringup --json bench -- -b 1K -e 64K -f 8 -n 3 >bench.json 2>/dev/null
 	passed bench.json

@@ -116,6 +116,33 @@ static void test_jump(void **state)
 	assert_null(reach(s, "", yaml, "n2")->via);
 }
 
+/* Hosts that jump by each other: ssh would start a program for each step, without an end. */
+static void test_jump_loop(void **state)
+{
+	struct scratch *s = *state;
+	struct ssh_target target;
+	struct cluster cluster;
+	struct error err = {0};
+
+	/* a way that ends */
+	assert_string_equal(reach(s, "Host n1\n ProxyJump u@gate:7\nHost gate\n ProxyJump first\n",
+				  "hosts: [n1]\n", "n1")
+				    ->proxy_jump,
+			    "u@gate:7");
+	put(s, ".ssh/config", "Host n1\n ProxyJump u@n2:7\nHost n2\n ProxyJump ssh://n1\n");
+	assert_fine(
+		cluster_load(put(s, "cluster.yaml", "hosts: [n1]\n"), &s->arena, &cluster, &err));
+	assert_int_equal(
+		reach_host(&cluster, cluster_host(&cluster, "n1"), 0, &s->arena, &target, &err),
+		-1);
+	assert_int_equal(err.kind, ERROR_USAGE);
+	assert_has(err.text, "n1 > n2 > n1");
+	/* `jump` of the cluster file is another way */
+	assert_true(
+		reach(s, "Host n1\n ProxyJump n1\n", "hosts: [{address: n1, jump: none}]\n", "n1")
+			->direct);
+}
+
 static void test_words(void **state)
 {
 	struct scratch *s = *state;
@@ -146,8 +173,9 @@ static void test_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_defaults), SCRATCH_TEST(test_config), SCRATCH_TEST(test_beyond),
-		SCRATCH_TEST(test_jump),     SCRATCH_TEST(test_words),
+		SCRATCH_TEST(test_defaults),  SCRATCH_TEST(test_config),
+		SCRATCH_TEST(test_beyond),    SCRATCH_TEST(test_jump),
+		SCRATCH_TEST(test_jump_loop), SCRATCH_TEST(test_words),
 	};
 
 	return cmocka_run_group_tests_name("reach", tests, NULL, NULL);
