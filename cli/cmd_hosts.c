@@ -159,6 +159,11 @@ static int hosts_decide(const struct stages *s, size_t wanted, const char *list,
 {
 	const char *path = s->fleet.members[0].target.known_hosts[0];
 
+	if (wanted && starts_with(path, "/dev/"))
+		return error_set(
+			err, ERROR_USAGE,
+			"%s, the UserKnownHostsFile of ~/.ssh/config, keeps no keys; name a file by ssh.known_hosts in the cluster file",
+			path);
 	if (!wanted || list)
 		return 0;
 	return confirm(arena_printf(s->arena, "Are these the hosts' own keys? Then %zu go into %s.",

@@ -190,6 +190,21 @@ all_three() {
 	says 2 "$HOME/.ssh/config:2: no port: 'x'"
 }
 
+@test "a configuration that keeps no host keys: what to name instead" {
+	mkdir -p "$HOME/.ssh"
+	printf 'Host *\n  UserKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n' >"$HOME/.ssh/config"
+	cluster "key: ed25519" "${THREE[0]}"
+	apart ringup exec -l true
+	says 1 "/dev/null, the UserKnownHostsFile of ~/.ssh/config, keeps none; name a file by ssh.known_hosts in the cluster file"
+	ssh-keygen -lf host_key.pub >prints
+	apart ringup hosts trust --fingerprints prints
+	says 2 "keeps no keys; name a file by ssh.known_hosts in the cluster file"
+	cluster "key: ed25519, known_hosts: mine" "${THREE[0]}"
+	apart ringup hosts trust --fingerprints prints
+	says 0 '1 key added'
+	rm "$HOME/.ssh/config"
+}
+
 @test "jump hosts: the key of ssh.key, a member among them, and which one fails" {
 	local transport
 	ssh-keygen -q -t ed25519 -N '' -f other

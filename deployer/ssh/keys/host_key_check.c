@@ -37,8 +37,13 @@ static int host_key_stranger(const struct ssh_target *t, const struct known_host
 
 	if (known->has_authority)
 		*failure = SSH_FAILED_HOST_KEY;
-	/* ssh-keyscan writes the address, goes by no jump host, and a device keeps nothing */
-	if (*t->host_key_alias || ssh_target_has_way(t) || starts_with(known->path, "/dev/"))
+	if (starts_with(known->path, "/dev/"))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its host key (%s %s) is not known, and %s, the UserKnownHostsFile of ~/.ssh/config, keeps none; name a file by ssh.known_hosts in the cluster file, then: ringup hosts trust",
+			ssh_place(t, place), type, print, known->path);
+	/* ssh-keyscan writes the address, and goes by no jump host */
+	if (*t->host_key_alias || ssh_target_has_way(t))
 		return error_set(
 			err, ERROR_FAILED,
 			"%s: its host key (%s %s) is not in %s%s%s; compare the fingerprint with the host's own, then add it: ringup hosts trust",
