@@ -2,9 +2,9 @@
 # shellcheck shell=sh disable=SC2154
 # What joins GPUs: NVLinks, NVSwitches and the service that sets them up, and the modules for memory that GPUs share.
 say nvlinks_inactive "$(printf '%s\n' "$nvlink_status" | awk '
-	/^GPU [0-9]/ {if (seen++) printf "%d;", n; n = 0}
+	/^GPU [0-9]/ {if (seen++) list = list n ";"; n = 0}
 	/^[ \t]*Link [0-9]+:.*inactive/ {n++; some = 1}
-	END {if (seen && some) printf "%d", n}')"
+	END {if (seen && some) printf "%s%d", list, n}')"
 # NVSwitches are bridges of NVIDIA's (class 0680).
 switches=0
 for pci in "$sys"/bus/pci/devices/*; do
