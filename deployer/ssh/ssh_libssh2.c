@@ -244,6 +244,19 @@ static int ssh_libssh2_login_by_password(struct native *n, uint64_t deadline_use
 	return rc == 0 ? 0 : 1;
 }
 
+/* "publickey,password": by what the host would let the user in, as ssh says it, too. */
+static const char *ssh_libssh2_methods(struct native *n, uint64_t deadline_usec)
+{
+	const char *user = n->target->user, *list;
+	struct error ignored = {0};
+
+	while (!(list = libssh2_userauth_list(n->session, user, (unsigned int)strlen(user))) &&
+	       libssh2_session_last_errno(n->session) == LIBSSH2_ERROR_EAGAIN)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", &ignored) < 0)
+			break;
+	return list ? list : "publickey";
+}
+
 static int log_in(struct native *n, uint64_t deadline_usec, struct arena *arena,
 		  enum ssh_failure *failure, struct error *err)
 {
@@ -256,8 +269,8 @@ static int log_in(struct native *n, uint64_t deadline_usec, struct arena *arena,
 	if (rc <= 0)
 		return rc;
 	*failure = SSH_FAILED_LOGIN;
-	return error_set(err, ERROR_FAILED, "%s: the host refused every key",
-			 ssh_place(n->target, place));
+	return error_set(err, ERROR_FAILED, "%s: Permission denied (%s).",
+			 ssh_place(n->target, place), ssh_libssh2_methods(n, deadline_usec));
 }
 
 static void close_native(void *state)

@@ -200,12 +200,32 @@ static const char *way_not_loaded(const char *said, struct arena *arena)
 		       : text;
 }
 
+/* Why no key would do, by ssh's words on what the host takes: "Permission denied (password)."; or "". In the arena. */
+static const char *way_takes_no_key(const char *said, struct arena *arena)
+{
+	static const char start[] = "Permission denied (";
+	const char *at = strstr(said, start);
+	const char *list = at ? arena_strndup(arena, at + strlen(start),
+					      strspn(at + strlen(start),
+						     "abcdefghijklmnopqrstuvwxyz0123456789-,@."))
+			      : "";
+
+	return !*list || strstr(list, "publickey")
+		       ? ""
+		       : arena_printf(
+				 arena,
+				 "it lets nobody in by a key alone, and asks for: %s; see PubkeyAuthentication and AuthenticationMethods of its sshd_config",
+				 list);
+}
+
 int ssh_way_refused(const struct ssh_way *way, const struct ssh_target *target, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
 	const char *fault = way_not_loaded(err->text, &arena);
 	char place[200];
 
+	if (!*fault && !target->password)
+		fault = way_takes_no_key(err->text, &arena);
 	if (*fault)
 		error_set(err, ERROR_FAILED, "%s: cannot log in as %s: %s",
 			  ssh_place(target, place), target->user, fault);

@@ -160,6 +160,16 @@ for _ in range(250):
 	done
 }
 
+@test "a host that lets nobody in by a key says so, and not that it refused this one" {
+	start_sshd 2 -o PubkeyAuthentication=no -o KbdInteractiveAuthentication=no
+	trust 127.0.0.2
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		apart ringup exec -l true
+		says 1 "it lets nobody in by a key alone, and asks for: password; see PubkeyAuthentication"
+	done
+}
+
 @test "much output, and output that is no text" {
 	start_sshd 2
 	trust 127.0.0.2
