@@ -180,7 +180,8 @@ static int operate_run(struct member *m, const char *const *words, int timeout_s
 	struct ssh_command command = {.words = words,
 				      .holds_input = true,
 				      .timeout_s = timeout_s,
-				      .output_fd = output_fd < 0 ? 0 : output_fd};
+				      .output_fd = output_fd < 0 ? 0 : output_fd,
+				      .output_is_ours = true};
 	uint64_t begin;
 
 	if (member_connect(m, err) < 0)

@@ -42,7 +42,7 @@ int member_exec(struct member *member, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err);
 
 /*
- * Either of the two, with standard output to this descriptor in place of result->out; -1: as they do. The error of a command
+ * Either of the two, with standard output to this descriptor, the end of a pipe, in place of result->out; -1: as they do. The error of a command
  * that took longer than timeout_s says that.
  */
 int member_exec_to(struct member *member, bool is_local, const char *const *words, int timeout_s,

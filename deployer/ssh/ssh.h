@@ -96,6 +96,7 @@ struct ssh_command {
 	int input_fd;
 	/* > 0: stdout goes to this descriptor in place of result->out; writing there may block. */
 	int output_fd;
+	bool output_is_ours; /* only this process has that descriptor: whoever writes there may make it non-blocking */
 	int timeout_s; /* 0: 60 */
 	/* Called for each whole line of stdout as it comes; may be NULL. */
 	void (*line)(void *arg, const char *line);

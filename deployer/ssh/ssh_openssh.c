@@ -512,7 +512,7 @@ static int ssh_openssh_by_mux(const struct openssh *o, const char *line,
 	struct ssh_mux mux;
 	int rc;
 
-	*is_done = command->input_fd <= 0 && command->output_fd <= 0 &&
+	*is_done = command->input_fd <= 0 && (command->output_fd <= 0 || command->output_is_ours) &&
 		   ssh_mux_open(&mux, o->socket, line, o->target->timeout_s);
 	if (!*is_done)
 		return 0;
