@@ -123,7 +123,7 @@ void str_one_line(struct str *s, size_t keep_bytes)
 
 void nuls_replace(char *bytes, size_t length, char with)
 {
-	for (char *nul; (nul = memchr(bytes, '\0', length)); bytes = nul) {
+	for (char *nul; length && (nul = memchr(bytes, '\0', length)); bytes = nul) {
 		length -= (size_t)(nul - bytes);
 		*nul = with;
 	}

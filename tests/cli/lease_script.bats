@@ -57,6 +57,18 @@ states() {
 	[ "$(stat -c %a "$LEASES") $(stat -c %a "$LEASES/GPU-1.job")" = "755 644" ]
 }
 
+@test "all GPUs go to who asks for all, when nobody has one; and those that are free in any case" {
+	printf 'GPU-3, %s\n' $$ >apps
+	[ "$(taken one all)" = 0,1,2 ]
+	[ -z "$(taken two all)" ]
+	[ -z "$(taken two free)" ]
+	lease give id=one
+	: >apps
+	[ "$(taken two 1)" = 0 ]
+	[ -z "$(taken one all)" ]
+	[ "$(taken one free)" = 1,2,3 ]
+}
+
 @test "who asks again gets the same GPUs" {
 	[ "$(taken one 2)" = 0,1 ]
 	[ "$(taken two 1)" = 2 ]
@@ -99,7 +111,8 @@ states() {
 }
 
 @test "who looks at the same time holds nothing" {
-	[ "$(taken one 2 grace=0)" = 0,1 ]
+	# no other process of the machine has this word
+	[ "$(taken "looked-at-$$" 2 grace=0)" = 0,1 ]
 	printf '#!/bin/sh\nif [ -e "%s/slow" ]; then : >"%s/looks"; sleep 3; fi\nexec %s "$@"\n' "$PWD" "$PWD" "$(command -v grep)" >bin/grep
 	chmod +x bin/grep
 	: >slow
