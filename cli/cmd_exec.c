@@ -206,6 +206,9 @@ static int exec_run(struct context *ctx, void *values, const char *const *argume
 	if (!ctx->json && !o->gather)
 		e.output = exec_output_new(exec_names(&s), s.fleet.count, !term_is_tty(stdout),
 					   s.arena);
+	for (size_t i = 0; e.output && i < s.fleet.count; i++)
+		if (!member_is_active(&s.fleet.members[i]))
+			exec_output_end(e.output, i); /* nobody waits for its turn */
 	fleet_each(&s.fleet, exec_one, &e);
 	if (e.output)
 		exec_output_close(e.output);

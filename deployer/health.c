@@ -4,6 +4,7 @@
 #include "core/quote.h"
 #include "deployer/remote.h"
 #include "deployer/bringup/visit.h"
+#include "deployer/container/gpus.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,14 @@ static void health_add_difference(struct str *out, const char *what, const char 
 		str_addf(out, "%s%s", out->length ? ", " : "", what);
 }
 
+/* Where nvidia-smi fails, it is not known which GPUs the container is to have. */
+static bool health_knows_gpus(struct member *m, const struct bringup *wanted)
+{
+	struct error ignored = {0};
+
+	return strcmp(wanted->accelerator, "cuda") != 0 || member_check_gpu_error(m, &ignored) == 0;
+}
+
 static int health_compare(struct member *m, const struct bringup *wanted, struct health *health,
 			  struct error *err)
 {
@@ -66,9 +75,8 @@ static int health_compare(struct member *m, const struct bringup *wanted, struct
 		health->files = arena_strdup(&m->arena, v.parcel.digest);
 		if (m->engine->has_containers && *m->state.container_id)
 			health_add_difference(&differs, "image", m->state.image, health->image);
-		/* where nvidia-smi fails, it is not known which GPUs the container is to have */
 		if (*m->state.container_id && strcmp(m->state.image, health->image) == 0 &&
-		    !*m->facts.gpu_error)
+		    health_knows_gpus(m, wanted))
 			health_add_difference(&differs, "configuration", m->state.config,
 					      health->config);
 		health_add_difference(&differs, "keys and files", m->state.mesh, health->files);

@@ -4,6 +4,7 @@
 #include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "core/str.h"
 #include "deployer/bringup/claim.h"
 #include "deployer/job/record.h"
 
@@ -84,10 +85,12 @@ static int stage_lease_own(struct stages *s, struct job_options *wish, struct jo
 static bool stage_is_for_gpus(const struct stages *s, const struct job_options *wish,
 			      const struct plan *plan)
 {
-	for (const char *const *env = wish->env; *env; env++)
-		if (strcmp(*env, "CUDA_VISIBLE_DEVICES=") == 0)
-			return false;
-	return strcmp(plan ? plan->accelerator : s->cluster.accelerator, "cpu") != 0;
+	bool hides = false;
+
+	for (const char *const *env = wish->env; *env; env++) /* of two the later counts */
+		if (starts_with(*env, "CUDA_VISIBLE_DEVICES="))
+			hides = ends_with(*env, "=");
+	return !hides && strcmp(plan ? plan->accelerator : s->cluster.accelerator, "cpu") != 0;
 }
 
 /*

@@ -50,15 +50,16 @@ struct lease_answer {
 	struct words taken; /* UUIDs */
 };
 
-#define LEASE_COUNT_ALL -1  /* those that are free, when none is leased; else nothing is taken */
-#define LEASE_COUNT_FREE -2 /* those that are free */
+/* In place of a number of GPUs: */
+#define LEASE_COUNT_ALL (-1)  /* those that are free, when none is leased; else nothing is taken */
+#define LEASE_COUNT_FREE (-2) /* those that are free */
 
 struct lease_request {
 	const char *kind; /* "job" or "up" */
 	const char *id;	  /* of the job */
 	const char *cluster, *job, *user;
 	const char *ticket; /* 20 digits: when the job began to wait; "": it does not */
-	int count;	    /* GPUs of this host, or one of the two below */
+	int count;	    /* GPUs of this host, or one of the two above */
 	const char *among;  /* all, up, or a list (remote/lease.sh) */
 	int grace_s;	    /* how long it counts before its holder is there */
 };

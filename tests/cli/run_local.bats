@@ -21,6 +21,8 @@ setup() {
 	! pgrep -f "mark-run-local 300"
 	(cd code && ringup run --local -n 1 -- sh train.sh) | grep -F "$PWD/code"
 	ringup run --local --sync code -n 1 -- sh train.sh | grep -F "$PWD/code"
+	apart ringup run --local --sync code:there -n 1 -- true
+	says 2 "there is no folder code:there; a target begins with '/'"
 	! pgrep -f "mark-run-local 300"
 	[ -d code/.ringup/jobs/job-1 ] && [ -d .ringup/jobs/job-2 ]
 }

@@ -37,6 +37,16 @@ uuid() {
 	[ "$(jq '[.hosts[].gpus | split(";") | length] | join(" ")' <<<"$output")" = '"8 4"' ]
 }
 
+@test "doctor: different GPUs are counted by product, and those that cannot be listed are not different" {
+	ringup --json doctor --no-tries >out 2>err || true
+	[ "$(jq -r '.findings[] | select(.id == "gpus-mixed") | .what' out)" = \
+		'the hosts have different GPUs: 8x NVIDIA H100 80GB HBM3 on node01; 4x NVIDIA A100-SXM4-80GB on node02' ]
+	echo mismatch >.ringup/lab/node02/gpus/fault
+	ringup --json doctor --no-tries >out 2>err || true
+	jq -e '[.findings[].id] | index("gpus-mixed") | not' out
+	rm out err .ringup/lab/node02/gpus/fault
+}
+
 @test "accelerator auto: the stack fits the oldest driver" {
 	ringup -q probe -o facts.json >/dev/null
 	ringup -q --json resolve --no-lock --facts facts.json >plan.json
