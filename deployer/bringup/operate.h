@@ -41,15 +41,16 @@ const char *const *member_guarded_words(struct member *member, const char *const
 int member_exec(struct member *member, const char *const *words, int timeout_s,
 		struct proc_result *result, struct error *err);
 
-/*
- * Either of the two, with standard output to this descriptor, the end of a pipe, in place of result->out; -1: as they do. The error of a command
- * that took longer than timeout_s says that.
- */
-int member_exec_to(struct member *member, bool is_local, const char *const *words, int timeout_s,
-		   int output_fd, struct proc_result *result, struct error *err);
-
 /* The same on the host itself, whoever's container is there; what the words start ends with the connection, too. */
 int member_exec_local(struct member *member, const char *const *words, int timeout_s,
 		      struct proc_result *result, struct error *err);
+
+/*
+ * member_exec, or with `is_local` member_exec_local, with standard output to `output_fd` in place of result->out: the end of a
+ * pipe that only this process has. -1: as those two do. ERROR_FAILED with the seconds when the command took longer than
+ * timeout_s.
+ */
+int member_exec_to(struct member *member, bool is_local, const char *const *words, int timeout_s,
+		   int output_fd, struct proc_result *result, struct error *err);
 
 #endif
