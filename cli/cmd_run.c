@@ -613,7 +613,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		   struct error *err)
 {
 	struct options *o = values;
-	struct stages s;
+	_cleanup_(stages_close) struct stages s = {.ctx = ctx, .arena = ctx->arena};
 	struct job job = {.stages = &s, .options = o, .before_lock = -1, .lock = -1};
 	bool is_parent = false;
 	int rc;
@@ -640,11 +640,8 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 		return error_set(err, ERROR_USAGE, "--json does not go with --tty");
 	if (!o->local)
 		stage_say_simulated_on_file(&s);
-	if (o->dry_run) {
-		rc = dry_run(&job, err);
-		fleet_close(&s.fleet);
-		return rc;
-	}
+	if (o->dry_run)
+		return dry_run(&job, err);
 	if (o->detach && detach(&job.detached, &is_parent, err) < 0)
 		return -1;
 	rc = is_parent ? 0 : job_start_all(&job, arguments, err);
@@ -652,7 +649,6 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (is_parent)
 		run_view_begin(&s, job.detached.name);
 	print_result(&job);
-	fleet_close(&s.fleet);
 	return rc;
 }
 

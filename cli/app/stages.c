@@ -42,6 +42,11 @@ int stage_hold(struct stages *s, int *lock, struct error *err)
 	return file_lock(cluster_state_path(&s->cluster, "lock", s->arena), lock, err);
 }
 
+void stages_close(struct stages *s)
+{
+	fleet_close(&s->fleet);
+}
+
 const char *stage_cache_folder(struct stages *s)
 {
 	return path_cache_folder(s->arena);

@@ -66,6 +66,9 @@ int stage_state(struct stages *stages, struct error *err);
  */
 int stage_hold(struct stages *stages, int *lock, struct error *err);
 
+/* Ends the connections to the hosts, if there are any. For _cleanup_, of a struct that is set from its declaration on. */
+void stages_close(struct stages *stages);
+
 /* $XDG_CACHE_HOME/ringup or ~/.cache/ringup. */
 const char *stage_cache_folder(struct stages *stages);
 
