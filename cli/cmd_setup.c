@@ -90,10 +90,63 @@ static int setup_check_driver(const char *driver, struct error *err)
 	return 0;
 }
 
-static int setup_wish_of(struct setup_case *c, const struct options *o, struct error *err)
+static int setup_check_skip(const struct words *skip, struct error *err)
 {
 	static const char *const parts[] = {"engine", "toolkit",  "driver", "fabric", "time",
 					    "limits", "registry", "daemon", NULL};
+
+	for (size_t i = 0; i < skip->count; i++) {
+		size_t part = 0;
+
+		while (parts[part] && strcmp(parts[part], skip->list[i]) != 0)
+			part++;
+		if (!parts[part])
+			return error_set(
+				err, ERROR_USAGE, "--skip '%s' is no part; did you mean '%s'?",
+				skip->list[i], nearest_word(skip->list[i], parts) ?: "engine");
+	}
+	return 0;
+}
+
+/* dockerd with a mirror that has a path, or an insecure registry with a scheme, does not start or takes it for something else. */
+static int setup_check_registries(const struct options *o, struct error *err)
+{
+	for (size_t i = 0; i < o->mirrors.count; i++) {
+		const char *url = o->mirrors.list[i], *host = strstr(url, "://");
+
+		host = host ? host + 3 : "";
+		if ((!starts_with(url, "https://") && !starts_with(url, "http://")) || !*host ||
+		    *host == '/' || host[strcspn(host, "?#@ ")] ||
+		    (strchr(host, '/') && strchr(host, '/')[1]))
+			return error_set(
+				err, ERROR_USAGE,
+				"--mirror '%s' is no address of a mirror; it is https://HOST[:PORT], without a path",
+				url);
+	}
+	for (size_t i = 0; i < o->insecure.count; i++)
+		if (!*o->insecure.list[i] || strstr(o->insecure.list[i], "://") ||
+		    o->insecure.list[i][strcspn(o->insecure.list[i], "?#@ ")])
+			return error_set(
+				err, ERROR_USAGE,
+				"--insecure-registry '%s' is no HOST[:PORT], nor a network as 10.0.0.0/8",
+				o->insecure.list[i]);
+	return 0;
+}
+
+/* Before a host is asked. */
+static int setup_check_options(const struct options *o, struct error *err)
+{
+	if (setup_check_skip(&o->skip, err) < 0 || setup_check_driver(o->driver, err) < 0 ||
+	    setup_check_registries(o, err) < 0)
+		return -1;
+	if (o->data_root && *o->data_root != '/')
+		return error_set(err, ERROR_USAGE, "--data-root '%s' does not begin with '/'",
+				 o->data_root);
+	return 0;
+}
+
+static int setup_wish_of(struct setup_case *c, const struct options *o, struct error *err)
+{
 	const struct cluster *cluster = &c->s.cluster;
 	const char *engine = o->engine ? o->engine : cluster->container.engine;
 	const char *ca_path = *cluster->registry.ca
@@ -103,14 +156,6 @@ static int setup_wish_of(struct setup_case *c, const struct options *o, struct e
 
 	if (strcmp(engine, "auto") == 0)
 		engine = c->s.fleet.count ? c->s.fleet.members[0].engine->name : engine;
-	for (size_t i = 0; i < o->skip.count; i++)
-		if (!list_has("engine;toolkit;driver;fabric;time;limits;registry;daemon",
-			      o->skip.list[i], strlen(o->skip.list[i])))
-			return error_set(
-				err, ERROR_USAGE, "--skip '%s' is no part; did you mean '%s'?",
-				o->skip.list[i], nearest_word(o->skip.list[i], parts) ?: "engine");
-	if (setup_check_driver(o->driver, err) < 0)
-		return -1;
 	if (*ca_path && !file_exists(ca_path))
 		log_warn(
 			"registry.ca: %s is not there yet, and is left out: 'ringup registry serve' makes it for a registry of ringup's, and another 'setup' or 'up' brings it to the hosts",
@@ -406,7 +451,7 @@ static int setup_run_command(struct context *ctx, void *values, const char *cons
 	struct setup_case c = {0};
 	int rc;
 
-	if (stage_cluster(&c.s, ctx, err) < 0 ||
+	if (setup_check_options(values, err) < 0 || stage_cluster(&c.s, ctx, err) < 0 ||
 	    stage_ask_only(&c.s, &((struct options *)values)->hosts, arguments, err) < 0)
 		return -1;
 	rc = setup_work_on(&c, values, err);

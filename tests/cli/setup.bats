@@ -74,10 +74,21 @@ on_system() {
 	apart ringup setup --dry-run --driver 535.183.01 --skip daemon
 	says 0
 	grep -q 'with the open kernel module; counts after a REBOOT$' ../out
-	apart ringup setup --dry-run --driver '1; reboot'
-	says 2 'is no version'
-	apart ringup setup --dry-run --skip motor
-	says 2 "--skip 'motor' is no part"
+}
+
+@test "options are judged before a host is asked" {
+	local wrong
+	printf 'hosts: [{name: down, address: 127.0.0.1, port: 1}]\n' >cluster.yaml
+	for wrong in "--driver|1; reboot|is no version" "--driver|banana|is no version" "--skip|motor|is no part" \
+		"--mirror|mirror:5000|is no address of a mirror" "--mirror|https://|is no address of a mirror" \
+		"--mirror|https://mirror/path|without a path" "--insecure-registry|http://registry:5000|is no HOST[:PORT]" \
+		"--insecure-registry||is no HOST[:PORT]" "--data-root|data|does not begin with '/'"; do
+		IFS='|' read -r option value text <<<"$wrong"
+		apart ringup setup --dry-run "$option" "$value"
+		says 2 "$option '$value'" "$text"
+	done
+	apart ringup setup --dry-run --mirror https://mirror:5000/ --insecure-registry 10.0.0.0/8 --skip engine
+	says 1 'connection refused'
 }
 
 @test "a system without a package of the driver: it is said" {
