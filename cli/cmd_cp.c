@@ -184,6 +184,7 @@ static int cp_run(struct context *ctx, void *values, const char *const *argument
 		o->limit = COPY_LIMIT_DEFAULT_S;
 	rc = is_up ? cp_up(&s, arguments, last, there, o, list, err)
 		   : cp_down(&s, there, last, o, list, err);
+	stage_json_failed(&s, json);
 	if (ctx->json)
 		json_print(stdout, json);
 	fleet_close(&s.fleet);

@@ -160,6 +160,7 @@ static void exec_print_all(const struct stages *s, const struct exec *e, bool ga
 			continue;
 		stage_print_lines(stderr, name, r->err.text);
 	}
+	stage_json_failed(s, json);
 	if (s->ctx->json)
 		json_print(stdout, json);
 	else if (gather)

@@ -105,6 +105,7 @@ static void hosts_print_json(const struct stages *s, const struct trust_host *ho
 			cJSON_AddBoolToObject(item, "dns_authenticated", key->authenticated);
 		}
 	cJSON_AddNumberToObject(json, "added", (double)added);
+	stage_json_failed(s, json);
 	json_print(stdout, json);
 }
 
@@ -176,19 +177,22 @@ static int hosts_trust(struct stages *s, const char *list, struct error *err)
 	struct words listed = WORDS_INIT(s->arena);
 	struct trust_host *hosts = ARENA_ARRAY(s->arena, s->fleet.count, struct trust_host);
 	size_t added = 0;
+	int rc;
 
 	if (list && trust_read_list(list, &listed, err) < 0)
 		return -1;
 	trust_look(&s->fleet, list ? words_list(&listed) : NULL, hosts);
 	if (!s->ctx->json)
 		hosts_print(s, hosts, list);
-	if (hosts_decide(s, hosts_wanted(s, hosts, list), list, err) < 0 ||
-	    trust_write(&s->fleet, hosts, list, &added, err) < 0)
-		return -1;
-	if (s->ctx->json)
+	rc = hosts_decide(s, hosts_wanted(s, hosts, list), list, err);
+	if (rc == 0)
+		rc = trust_write(&s->fleet, hosts, list, &added, err);
+	if (s->ctx->json) /* also for who reads it to decide */
 		hosts_print_json(s, hosts, list, added);
-	else
+	else if (rc == 0)
 		say_to(stderr, "%zu key%s added to known_hosts\n", added, added == 1 ? "" : "s");
+	if (rc < 0)
+		return -1;
 	return fleet_result(&s->fleet, err) < 0 ? -1 : hosts_refuse(s, hosts, list, err);
 }
 

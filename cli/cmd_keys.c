@@ -72,6 +72,7 @@ static void keys_print_json(const struct stages *s, const enum install_state *st
 		cJSON_AddStringToObject(item, "host", s->fleet.members[i].host->name);
 		cJSON_AddStringToObject(item, "key", names[states[i]]);
 	}
+	stage_json_failed(s, json);
 	json_print(stdout, json);
 }
 

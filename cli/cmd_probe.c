@@ -224,6 +224,7 @@ static void probe_show_diff(struct stages *s, const struct fleet *earlier)
 	if (s->ctx->json) {
 		_cleanup_(json_free) cJSON *json = probe_diff_json(&sides, s->arena);
 
+		stage_json_failed(s, json);
 		json_print(stdout, json);
 	} else if (sides.count) {
 		probe_print_differences(&sides, s->arena);
@@ -239,6 +240,7 @@ static int probe_show(struct stages *s, const struct options *o, const struct fl
 	stage_add_simulated(s, json);
 	if (o->output && json_write(o->output, json, 0644, err) < 0)
 		return -1;
+	stage_json_failed(s, json);
 	if (o->diff)
 		probe_show_diff(s, earlier);
 	else if (s->ctx->json)

@@ -12,8 +12,9 @@ int confirm(const char *question, const char *otherwise, struct error *err)
 	char answer[16] = "";
 
 	if (!term_is_tty(stdin))
-		return error_set(err, ERROR_USAGE, "%s There is no terminal to answer at; %s",
-				 question, otherwise);
+		return error_set(err, ERROR_USAGE,
+				 "this needs a yes, and there is no terminal to ask at; %s",
+				 otherwise);
 	say_to(stderr, "%s [y/N] ", question);
 	fflush(stderr);
 	if (!fgets(answer, sizeof(answer), stdin) ||

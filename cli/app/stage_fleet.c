@@ -290,3 +290,20 @@ void stage_print_lines(FILE *out, const char *host, const char *text)
 		text += length + (text[length] == '\n');
 	}
 }
+
+void stage_json_failed(const struct stages *s, cJSON *document)
+{
+	cJSON *list = cJSON_AddArrayToObject(document, "failed");
+
+	for (size_t i = 0; i < s->fleet.count; i++) {
+		const struct member *m = &s->fleet.members[i];
+		cJSON *item;
+
+		if (!m->failed)
+			continue;
+		item = cJSON_CreateObject();
+		cJSON_AddItemToArray(list, item);
+		cJSON_AddStringToObject(item, "host", m->host->name);
+		json_add_text(item, "error", m->err.text);
+	}
+}

@@ -4,6 +4,7 @@
 #define CLI_APP_STAGE_FLEET_H
 
 #include "cli/app/stages.h"
+#include "core/json.h"
 #include "deployer/bringup/bringup.h"
 
 #include <stdio.h>
@@ -53,5 +54,8 @@ int stage_wanted(struct stages *stages, struct bringup *wanted, bool *known, str
 
 /* Prints text with "HOST: " before each of its lines; NULL counts as empty. */
 void stage_print_lines(FILE *out, const char *host, const char *text);
+
+/* Adds "failed" to a command's document: host and error of each that failed. */
+void stage_json_failed(const struct stages *stages, cJSON *document);
 
 #endif

@@ -128,6 +128,11 @@ hosts_by() {
 	says 1 "there is no folder $PWD/nowhere"
 	apart ringup cp "node01:$PWD/nowhere/file" back
 	says 1 "there is no file $PWD/nowhere/file"
+	apart ringup --json cp "node01:$PWD/nowhere/file" back
+	says 1
+	json 'd["files"] == [] and d["failed"][0]["host"] == "node01" and "there is no file" in d["failed"][0]["error"]'
+	apart ringup cp "node01:$PWD" back
+	says 1 "$PWD is a folder; -r copies it with all that is in it"
 	[ ! -e back.ringup-part ]
 	apart ringup cp there "node01:$PWD/x"
 	says 2 'no regular file' 'copied with -r'

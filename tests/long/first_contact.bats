@@ -22,8 +22,12 @@ print_of() {
 @test "hosts trust: nothing is written without a yes, and everything with one" {
 	cluster "key: ed25519, known_hosts: new/known" "${THREE[@]}"
 	without_terminal ringup hosts trust
-	says 2 "There is no terminal" --fingerprints
+	says 2 "this needs a yes, and there is no terminal to ask at" --fingerprints
 	[ "$(grep -c "$(print_of host_key.pub) *new" ../out)" = 3 ]
+	# a program reads the prints, and decides
+	without_terminal ringup --json hosts trust
+	says 2 "there is no terminal to ask at"
+	json '[(k["host"], k["state"]) for k in d["keys"]] == [("node01", "new"), ("node02", "new"), ("node03", "new")] and d["added"] == 0'
 	[ ! -e new ]
 	typed n ringup hosts trust
 	grep -q 'the answer was no' ../out

@@ -81,7 +81,7 @@ trust_of() {
 	grep -q '^a.example .* new  *DNS, not authenticated$' ../out
 	rm new
 	without_terminal unshare --mount --propagation private sh -c "mount --bind '$PWD/resolv.conf' /etc/resolv.conf && exec ringup hosts trust"
-	says 2 'There is no terminal'
+	says 2 'there is no terminal to ask at; give the fingerprints by --fingerprints FILE'
 	[ ! -e new ]
 }
 
