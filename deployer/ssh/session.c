@@ -11,6 +11,20 @@
 /* A handshake takes less than 16 KiB; the rest is for greetings. */
 #define HANDSHAKE_CEILING_BYTES (128 * KIB)
 
+/*
+ * What ssh(1) of OpenSSH 9 offers by itself, as far as libssh2 has it: libssh2's own lists still have CBC, SHA-1 and the group of
+ * 1024 bits. Names that a libssh2 does not have it passes over.
+ */
+#define KEY_EXCHANGES                                                                         \
+	"curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,"                  \
+	"ecdh-sha2-nistp384,ecdh-sha2-nistp521,diffie-hellman-group-exchange-sha256,"         \
+	"diffie-hellman-group16-sha512,diffie-hellman-group18-sha512,diffie-hellman-group14-" \
+	"sha256"
+#define CIPHERS "aes128-gcm@openssh.com,aes256-gcm@openssh.com,aes128-ctr,aes192-ctr,aes256-ctr"
+#define MACS                                                           \
+	"hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com," \
+	"hmac-sha2-256,hmac-sha2-512"
+
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void library_init(void)
@@ -34,6 +48,20 @@ static ssize_t session_receive(int fd, void *buffer, size_t length, int flags, v
 	return got;
 }
 
+static void session_allow(LIBSSH2_SESSION *session, const char *host_key_types)
+{
+	const struct {
+		int method;
+		const char *names;
+	} allowed[] = {
+		{LIBSSH2_METHOD_KEX, KEY_EXCHANGES}, {LIBSSH2_METHOD_CRYPT_CS, CIPHERS},
+		{LIBSSH2_METHOD_CRYPT_SC, CIPHERS},  {LIBSSH2_METHOD_MAC_CS, MACS},
+		{LIBSSH2_METHOD_MAC_SC, MACS},	     {LIBSSH2_METHOD_HOSTKEY, host_key_types}};
+
+	for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+		libssh2_session_method_pref(session, allowed[i].method, allowed[i].names);
+}
+
 LIBSSH2_SESSION *session_new(struct session_peer *peer, const char *host_key_types)
 {
 	LIBSSH2_SESSION *session;
@@ -44,7 +72,7 @@ LIBSSH2_SESSION *session_new(struct session_peer *peer, const char *host_key_typ
 		oom();
 	libssh2_session_set_blocking(session, 0);
 	libssh2_session_callback_set(session, LIBSSH2_CALLBACK_RECV, (void *)session_receive);
-	libssh2_session_method_pref(session, LIBSSH2_METHOD_HOSTKEY, host_key_types);
+	session_allow(session, host_key_types);
 	return session;
 }
 
@@ -75,9 +103,4 @@ int session_login_by_file(LIBSSH2_SESSION *session, const char *user, const char
 		return libssh2_userauth_publickey_fromfile(session, user, NULL, path, NULL);
 	return libssh2_userauth_publickey(session, user, key_signer_blob(signer), KEY_BLOB_BYTES,
 					  session_sign, &abstract);
-}
-
-bool session_talks_too_much(const struct session_peer *peer)
-{
-	return !peer->is_past && peer->received_bytes > HANDSHAKE_CEILING_BYTES;
 }

@@ -28,7 +28,4 @@ int session_handshake(LIBSSH2_SESSION *session, int fd, struct session_peer *pee
 /* One try with a key file, which is read once for all sessions (key_signer.h) or by libssh2; libssh2's status. */
 int session_login_by_file(LIBSSH2_SESSION *session, const char *user, const char *path);
 
-/* Whether the peer was cut off at the ceiling. */
-bool session_talks_too_much(const struct session_peer *peer);
-
 #endif

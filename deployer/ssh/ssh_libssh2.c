@@ -15,6 +15,7 @@
 #include "deployer/ssh/keys/known_hosts.h"
 #include "deployer/ssh/keys/private_key.h"
 #include "deployer/ssh/session.h"
+#include "deployer/ssh/ssh_fault.h"
 #include "deployer/ssh/tunnel.h"
 
 #include <errno.h>
@@ -33,6 +34,7 @@ struct native {
 	struct tunnel tunnel;
 	int fd; /* of the tunnel */
 	struct session_peer peer;
+	struct str greeting; /* what it says before it greets as sshd does, or nothing */
 	LIBSSH2_SESSION *session;
 	const struct ssh_command *command; /* that runs now, or NULL */
 	int input_fd;			   /* that more of its stdin comes from, or -1 */
@@ -82,6 +84,13 @@ static int ssh_libssh2_check_alive(struct native *n, const char *doing, struct e
 	return 0;
 }
 
+/* -1: what it means that the handshake or the login does not go on. */
+static int ssh_libssh2_not_greeted(struct native *n, enum ssh_fault fault, struct error *err)
+{
+	return ssh_fault_set(n->target, n->greeting.length ? SSH_FAULT_NO_SSHD : fault,
+			     n->greeting.text, err);
+}
+
 /*
  * Waits until the socket is ready for what the session wants. -1 past the deadline or after Ctrl-C.
  */
@@ -101,6 +110,8 @@ static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, cons
 		return error_set(err, ERROR_FAILED,
 				 "%s: given up while %s, because another host failed",
 				 ssh_place(n->target, place), doing);
+	if (!left && !command)
+		return ssh_libssh2_not_greeted(n, SSH_FAULT_STUCK, err);
 	if (!left)
 		return error_set(err, ERROR_FAILED, "%s: no answer in time while %s",
 				 ssh_place(n->target, place), doing);
@@ -118,11 +129,19 @@ static int ssh_libssh2_wait_ready(struct native *n, uint64_t deadline_usec, cons
 	return 0;
 }
 
+static bool ssh_libssh2_is_cut(int code)
+{
+	return code == LIBSSH2_ERROR_SOCKET_SEND || code == LIBSSH2_ERROR_SOCKET_RECV ||
+	       code == LIBSSH2_ERROR_SOCKET_DISCONNECT || code == LIBSSH2_ERROR_SOCKET_NONE;
+}
+
+/* Of a command that runs, or begins. */
 static int session_failed(struct native *n, const char *doing, struct error *err)
 {
 	char place[200], *message = NULL;
 
-	libssh2_session_last_error(n->session, &message, NULL, 0);
+	if (ssh_libssh2_is_cut(libssh2_session_last_error(n->session, &message, NULL, 0)))
+		return ssh_fault_set(n->target, SSH_FAULT_CUT, "", err);
 	return error_set(err, ERROR_FAILED, "%s: %s failed: %s", ssh_place(n->target, place), doing,
 			 message && *message ? message : "the connection was lost");
 }
@@ -284,43 +303,27 @@ static void close_native(void *state)
 		libssh2_session_free(n->session);
 	}
 	tunnel_close(&n->tunnel);
+	str_release(&n->greeting);
 	free(n);
 }
 
-/*
- * Looks at the first bytes that the host says, and leaves them there. An sshd that has enough logins under way
- * (MaxStartups, PerSourcePenalties in sshd_config(5)) closes at once, or says so in place of its version.
- */
+/* Looks at the first bytes that the host says, and leaves them there. n->greeting has what is none of SSH. */
 static int ssh_libssh2_check_greeting(struct native *n, uint64_t deadline_usec,
 				      enum ssh_failure *failure, struct error *err)
 {
 	_cleanup_(str_release) struct str said = STR_INIT;
-	char text[48] = "", place[200];
-	ssize_t got;
+	enum ssh_fault fault = ssh_fault_look(n->fd, deadline_usec, &n->greeting);
 
-	while ((got = recv(n->fd, text, sizeof(text) - 1, MSG_PEEK)) < 0 && errno == EAGAIN) {
-		struct pollfd ready = {.fd = n->fd, .events = POLLIN};
-		int left = clock_left_msec(deadline_usec);
-
-		if (interrupt_check(err) < 0)
-			return -1;
-		if (!left)
-			return error_set(
-				err, ERROR_FAILED,
-				"%s: it takes the connection and says nothing: its sshd is stuck, or this is no port of sshd",
-				ssh_place(n->target, place));
-		poll(&ready, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
-	}
-	if (got > 0 && !starts_with(text, "Exceeded MaxStartups") &&
-	    !starts_with(text, "Not allowed at this time"))
+	if (interrupt_check(err) < 0)
+		return -1;
+	if (fault == SSH_FAULT_NONE)
 		return 0;
-	if (got <= 0 && ssh_target_has_way(n->target) && tunnel_ask(n->target, &said))
+	if (fault == SSH_FAULT_BUSY && ssh_target_has_way(n->target) &&
+	    tunnel_ask(n->target, &said))
 		return tunnel_failed(n->target, said.text, err);
-	*failure = SSH_FAILED_BUSY;
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: its sshd closes the connection before it says anything: too many logins at once (MaxStartups in sshd_config; try fewer with --jobs), or it does not like this address",
-		ssh_place(n->target, place));
+	if (fault == SSH_FAULT_BUSY)
+		*failure = SSH_FAILED_BUSY;
+	return ssh_fault_set(n->target, fault, n->greeting.text, err);
 }
 
 static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *known,
@@ -328,7 +331,6 @@ static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *kno
 				 struct error *err)
 {
 	_cleanup_(str_release) struct str types = STR_INIT;
-	char place[200];
 	int rc;
 
 	host_key_types(known, &types);
@@ -336,16 +338,12 @@ static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *kno
 	n->session = session_new(&n->peer, types.text);
 	libssh2_keepalive_config(n->session, 1, (unsigned int)(ssh_silence_s() / SSH_ASKS));
 	while ((rc = session_handshake(n->session, n->fd, &n->peer)) == LIBSSH2_ERROR_EAGAIN)
-		if (ssh_libssh2_wait_ready(n, deadline_usec, "the SSH handshake", err) < 0)
+		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 			return -1;
-	if (session_talks_too_much(&n->peer))
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: what listens there talks without end before it greets as sshd does",
-			ssh_place(n->target, place));
-	if (rc == LIBSSH2_ERROR_KEX_FAILURE || rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE)
-		*failure = SSH_FAILED_HOST_KEY; /* nothing in common: RSA alone, perhaps */
-	return rc ? session_failed(n, "the SSH handshake", err) : 0;
+	if (rc != LIBSSH2_ERROR_KEX_FAILURE && rc != LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE)
+		return rc ? ssh_libssh2_not_greeted(n, SSH_FAULT_BROKEN, err) : 0;
+	*failure = SSH_FAILED_HOST_KEY; /* nothing in common: RSA alone, perhaps */
+	return ssh_libssh2_not_greeted(n, SSH_FAULT_STRANGE, err);
 }
 
 static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_failure *failure,
@@ -374,7 +372,11 @@ static int open_native(const struct ssh_target *target, void **state, enum ssh_f
 {
 	struct native *n = xmalloc(sizeof(*n));
 
-	*n = (struct native){.target = target, .fd = -1, .tunnel = TUNNEL_INIT, .input_fd = -1};
+	*n = (struct native){.target = target,
+			     .fd = -1,
+			     .tunnel = TUNNEL_INIT,
+			     .input_fd = -1,
+			     .greeting = STR_INIT};
 	if (start_session(n, clock_usec() + (uint64_t)target->timeout_s * 1000000, failure, err) <
 	    0) {
 		close_native(n);
@@ -589,6 +591,8 @@ static int start_command(struct exchange *x, const char *line, uint64_t deadline
 		if (code == LIBSSH2_ERROR_CHANNEL_FAILURE && x->n->had_channel &&
 		    again++ < SLOT_TRIES)
 			usleep(SLOT_PAUSE_USEC);
+		else if (code == LIBSSH2_ERROR_CHANNEL_FAILURE)
+			return ssh_fault_set(x->n->target, SSH_FAULT_SESSIONS, "", err);
 		else if (code != LIBSSH2_ERROR_EAGAIN)
 			return session_failed(x->n, "opening a channel", err);
 		else if (ssh_libssh2_wait_ready(x->n, deadline_usec, "opening a channel", err) < 0)

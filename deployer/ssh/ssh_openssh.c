@@ -13,6 +13,7 @@
 #include "core/secret.h"
 #include "core/words.h"
 #include "deployer/ssh/keys/host_key_check.h"
+#include "deployer/ssh/ssh_fault.h"
 #include "deployer/ssh/ssh_mux.h"
 #include "deployer/ssh/tcp.h"
 #include "deployer/ssh/tunnel.h"
@@ -228,25 +229,45 @@ static int make_folder(struct openssh *o, struct error *err)
 	return 0;
 }
 
-static enum ssh_failure ssh_openssh_meaning(const char *said)
+/* What a line of ssh means; rows that are found first count. The words are those of OpenSSH 6.6 to 10. */
+static const struct {
+	const char *said;
+	enum ssh_fault fault;
+	bool asks; /* another server than sshd makes ssh say so, too: ssh_fault_ask tells */
+} openssh_faults[] = {
+	{"Session open refused by peer", SSH_FAULT_SESSIONS, false},
+	{"Unable to negotiate with ", SSH_FAULT_STRANGE, false},
+	{"Exceeded MaxStartups", SSH_FAULT_BUSY, false},
+	{"Not allowed at this time", SSH_FAULT_BUSY, false},
+	{"exchange_identification: Connection closed", SSH_FAULT_BUSY, true},
+	{"exchange_identification: read: Connection reset", SSH_FAULT_BUSY, true},
+	{"Protocol major versions differ", SSH_FAULT_BROKEN, true},
+	{"during banner exchange", SSH_FAULT_SILENT, true},
+	{"exchange_identification: ", SSH_FAULT_BROKEN, true},
+	{"Bad packet length", SSH_FAULT_BROKEN, false},
+	{"Connection closed by ", SSH_FAULT_BROKEN, false},
+	{"Connection reset by ", SSH_FAULT_BROKEN, false},
+	{"ssh_dispatch_run_fatal", SSH_FAULT_BROKEN, false},
+};
+
+static enum ssh_fault ssh_openssh_fault(const char *said, bool *asks)
 {
-	static const struct {
-		const char *said;
-		enum ssh_failure failure;
-	} meanings[] = {{"Permission denied (", SSH_FAILED_LOGIN},
-			{"Too many authentication failures", SSH_FAILED_LOGIN},
-			{"kex_exchange_identification: Connection closed", SSH_FAILED_BUSY},
-			{"kex_exchange_identification: read: Connection reset", SSH_FAILED_BUSY},
-			{"Exceeded MaxStartups", SSH_FAILED_BUSY},
-			{"Not allowed at this time", SSH_FAILED_BUSY}};
-
+	*asks = false;
 	if (strstr(said, "UNKNOWN port 65535")) /* the way to it ended, not its sshd */
-		return SSH_FAILED_OTHERWISE;
+		return SSH_FAULT_NONE;
+	for (size_t i = 0; i < ARRAY_LEN(openssh_faults); i++) {
+		*asks = openssh_faults[i].asks;
+		if (strstr(said, openssh_faults[i].said))
+			return openssh_faults[i].fault;
+	}
+	return SSH_FAULT_NONE;
+}
 
-	for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
-		if (strstr(said, meanings[i].said))
-			return meanings[i].failure;
-	return SSH_FAILED_OTHERWISE;
+static bool ssh_openssh_is_refused(const char *said)
+{
+	return !strstr(said, "UNKNOWN port 65535") &&
+	       (strstr(said, "Permission denied (") ||
+		strstr(said, "Too many authentication failures"));
 }
 
 /* The login worked, and its shell ends before it runs anything. */
@@ -313,8 +334,31 @@ static bool ssh_openssh_explain_key(struct openssh *o, const char *text, struct 
 	return true;
 }
 
+static bool ssh_openssh_explain_fault(struct openssh *o, const char *text,
+				      enum ssh_failure *failure, struct error *err)
+{
+	_cleanup_(str_release) struct str greeting = STR_INIT;
+	bool asks;
+	enum ssh_fault fault = ssh_openssh_fault(text, &asks), seen;
+	const char *said =
+		fault == SSH_FAULT_STRANGE ? ssh_openssh_said(text, ": ", "\r\n", &o->arena) : "";
+
+	seen = asks ? ssh_fault_ask(o->target, &greeting) : SSH_FAULT_NONE;
+	if (seen != SSH_FAULT_NONE) {
+		fault = seen;
+		said = greeting.text;
+	}
+	if (fault == SSH_FAULT_NONE)
+		return false;
+	if (fault == SSH_FAULT_BUSY)
+		*failure = SSH_FAILED_BUSY;
+	ssh_fault_set(o->target, fault, said, err);
+	return true;
+}
+
 /* The same error as by libssh2, where what ssh said has one. */
-static bool ssh_openssh_explain(struct openssh *o, const char *text, struct error *err)
+static bool ssh_openssh_explain(struct openssh *o, const char *text, enum ssh_failure *failure,
+				struct error *err)
 {
 	static const struct {
 		const char *said;
@@ -327,6 +371,8 @@ static bool ssh_openssh_explain(struct openssh *o, const char *text, struct erro
 
 	if (strstr(text, "Host key verification failed"))
 		return ssh_openssh_explain_key(o, text, err);
+	if (ssh_openssh_explain_fault(o, text, failure, err))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
 		if (strstr(text, "connect to host ") && strstr(text, codes[i].said)) {
 			tcp_explain(codes[i].code, o->target->port, err);
@@ -343,24 +389,22 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 	const struct ssh_target *t = o->target;
 	_cleanup_(str_release) struct str said = STR_INIT;
 	char place[200];
+	bool asks;
 
-	*failure = ssh_openssh_meaning(result->err.text);
+	*failure =
+		ssh_openssh_is_refused(result->err.text) ? SSH_FAILED_LOGIN : SSH_FAILED_OTHERWISE;
 	if (result->status != SSH_FAILED)
 		return ssh_openssh_no_shell(o, result, err);
 	/* ssh with a shared connection drops what the program on the way to the host says */
 	if (ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN && tunnel_ask(t, &said)) {
-		*failure = ssh_openssh_meaning(said.text) == SSH_FAILED_BUSY ? SSH_FAILED_BUSY
-									     : SSH_FAILED_OTHERWISE;
+		if (ssh_openssh_fault(said.text, &asks) == SSH_FAULT_BUSY)
+			*failure = SSH_FAILED_BUSY;
 		return tunnel_failed(t, said.text, err);
 	}
-	if (!ssh_target_has_way(t) && ssh_openssh_explain(o, result->err.text, err))
+	if (!ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN &&
+	    ssh_openssh_explain(o, result->err.text, failure, err))
 		return -1;
 	str_one_line(&result->err, SSH_SAID_BYTES);
-	if (*failure == SSH_FAILED_BUSY)
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its sshd takes no more logins at the moment (MaxStartups in sshd_config; try fewer with --jobs): %s",
-			ssh_place(t, place), result->err.text);
 	return error_set(err, ERROR_FAILED,
 			 "%s: ssh cannot log in as %s: %s; try: ringup -v ssh %s",
 			 ssh_place(t, place), t->user, result->err.text, t->name);
@@ -382,7 +426,9 @@ static int ssh_openssh_try(struct openssh *o, const char *kept_in, enum ssh_fail
 	words_add_all(&words, WORDS(o->target->host, "true"));
 	proc.words = words.list;
 	if (proc_run(&proc, &result, err) < 0)
-		return error_wrap(err, "%s", ssh_place(o->target, place));
+		return err->system == ETIMEDOUT
+			       ? ssh_fault_set(o->target, SSH_FAULT_STUCK, "", err)
+			       : error_wrap(err, "%s", ssh_place(o->target, place));
 	return result.status == 0 ? 0 : ssh_openssh_failed(o, &result, failure, err);
 }
 

@@ -151,6 +151,11 @@ static const char *way_fault(const struct ssh_way *way, struct arena *arena)
 	for (size_t i = 0; i < way->key_count && !way->agent_count; i++)
 		if (way->keys[i].state == PRIVATE_KEY_FOUND)
 			return "";
+	if (key->state == PRIVATE_KEY_EXPOSED)
+		return arena_printf(
+			arena,
+			"the key %s is not used, as other users may read it; chmod 600 mends that",
+			key->path);
 	if (key->state == PRIVATE_KEY_UNREADABLE)
 		return arena_printf(arena, "the key %s cannot be read", key->path);
 	if (key->state == PRIVATE_KEY_FOREIGN)
@@ -186,18 +191,12 @@ static int way_say_refused(const struct ssh_way *way, const struct ssh_target *t
 		ssh_place(target, place), keys.length ? keys.text : "every key", target->user);
 }
 
-/* ssh's own words on a key file that it does not use (`Load key "k": bad permissions`), or "". In the arena. */
+/* ssh's own words on a key file that it cannot use, as 'Load key "k": error in libcrypto', or "". In the arena. */
 static const char *way_not_loaded(const char *said, struct arena *arena)
 {
 	const char *at = strstr(said, "Load key \"");
-	const char *text = at ? arena_strndup(arena, at, strcspn(at, ";")) : "";
 
-	return strstr(text, "bad permissions")
-		       ? arena_printf(
-				 arena,
-				 "%s: other users may read it, so ssh ignores it; chmod 600 mends that",
-				 text)
-		       : text;
+	return at ? arena_strndup(arena, at, strcspn(at, ";")) : "";
 }
 
 /* Why no key would do, by ssh's words on what the host takes: "Permission denied (password)."; or "". In the arena. */
@@ -221,7 +220,9 @@ static const char *way_takes_no_key(const char *said, struct arena *arena)
 int ssh_way_refused(const struct ssh_way *way, const struct ssh_target *target, struct error *err)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
-	const char *fault = way_not_loaded(err->text, &arena);
+	const char *fault = way->key_count && way->keys[0].state == PRIVATE_KEY_EXPOSED
+				    ? ""
+				    : way_not_loaded(err->text, &arena);
 	char place[200];
 
 	if (!*fault && !target->password)

@@ -116,12 +116,10 @@ bool tunnel_ask(const struct ssh_target *target, struct str *said)
 }
 
 /* What makes the key of a host on the way known; it is a host's own business to be trusted. */
-static int tunnel_advise(const struct ssh_target *t, const char *said, struct error *err)
+static int tunnel_advise_key(const struct ssh_target *t, const char *said, struct error *err)
 {
 	const struct ssh_target *via = t->via;
 
-	if (!strstr(said, "Host key verification failed"))
-		return -1;
 	if (!via)
 		return error_advise(
 			err,
@@ -135,6 +133,30 @@ static int tunnel_advise(const struct ssh_target *t, const char *said, struct er
 		err,
 		"compare its fingerprint with the host's own, then add its key: ssh-keyscan -p %d %s >>%s",
 		via->port, via->address, via->known_hosts[0]);
+}
+
+/* What to do about what ssh(1) says of a jump host. "channel 0: open failed: ..." is that host's answer (RFC 4254, section 5.1). */
+static int tunnel_advise(const struct ssh_target *t, const char *said, struct error *err)
+{
+	if (strstr(said, "Host key verification failed"))
+		return tunnel_advise_key(t, said, err);
+	if (strstr(said, "open failed: administratively prohibited"))
+		return error_advise(
+			err,
+			"it lets nobody go on from there: see AllowTcpForwarding and PermitOpen of its sshd_config");
+	if (strstr(said, "open failed: connect failed: Connection refused"))
+		return error_advise(
+			err,
+			"nothing listens on port %d of %s, as seen from there: is sshd running?",
+			t->port, t->address);
+	if (strstr(said, "open failed: connect failed: ") || strstr(said, "unknown host"))
+		return error_advise(err, "it is the jump host that does not reach %s port %d",
+				    t->address, t->port);
+	if (strstr(said, "Permission denied ("))
+		return error_advise(err, "the jump host does not take the key; put it there, too");
+	if (strstr(said, "connect to host "))
+		return error_advise(err, "it is the jump host that is not reached from here");
+	return -1;
 }
 
 int tunnel_fault(const struct ssh_target *t, const char *said, struct error *err)

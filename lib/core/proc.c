@@ -225,6 +225,13 @@ static int check_stop(const struct proc *proc, struct error *err)
 	return proc->even_when_interrupted ? 0 : interrupt_check(err);
 }
 
+static int proc_too_late(const struct proc *proc, struct error *err)
+{
+	error_set(err, ERROR_FAILED, "%s did not end in time and was stopped", proc->words[0]);
+	err->system = ETIMEDOUT;
+	return -1;
+}
+
 static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 {
 	while (run->out.fd >= 0 || run->err.fd >= 0) {
@@ -237,9 +244,7 @@ static int pump(struct run *run, uint64_t deadline_usec, struct error *err)
 		if (check_stop(run->proc, err) < 0)
 			return -1;
 		if (!clock_left_msec(deadline_usec))
-			return error_set(err, ERROR_FAILED,
-					 "%s did not end in time and was stopped",
-					 run->proc->words[0]);
+			return proc_too_late(run->proc, err);
 		poll(fds, 3, pauses ? PROC_PAUSE_MSEC : INTERRUPT_POLL_MSEC);
 		if (fds[0].revents)
 			read_stream(run, &run->out);
@@ -279,9 +284,7 @@ static int wait_end(struct run *run, uint64_t deadline_usec, int *status, struct
 		if (check_stop(run->proc, err) < 0)
 			return -1;
 		if (!clock_left_msec(deadline_usec))
-			return error_set(err, ERROR_FAILED,
-					 "%s did not end in time and was stopped",
-					 run->proc->words[0]);
+			return proc_too_late(run->proc, err);
 		usleep(pause);
 	}
 	return 0;

@@ -76,7 +76,10 @@ struct proc_result {
 
 void proc_result_release(struct proc_result *result);
 
-/* 0 when the program ran to its end, with any status. The caller always releases *result. */
+/*
+ * 0 when the program ran to its end, with any status; err->system is ETIMEDOUT when it was ended at its deadline. The caller
+ * always releases *result.
+ */
 int proc_run(const struct proc *proc, struct proc_result *result, struct error *err);
 
 /* Runs words and fails unless the status is 0. The error ends with the program's last line. */

@@ -78,13 +78,19 @@ all_three() {
 }
 
 @test "keys: a file that ssh does not load is no key that the host refused" {
+	local transport key
 	ssh-keygen -q -t rsa -m PEM -N '' -f cloud.pem
 	cat cloud.pem.pub >>authorized
 	rm cloud.pem.pub
-	chmod 644 cloud.pem
-	cluster "key: cloud.pem, known_hosts: known" "${THREE[@]}"
-	apart ringup exec -l -H node01 -- true
-	says 1 "bad permissions" "chmod 600"
+	chmod 644 cloud.pem ed25519
+	for transport in auto libssh2 openssh; do
+		for key in cloud.pem ed25519; do
+			cluster "key: $key, known_hosts: known, transport: $transport" "${THREE[@]}"
+			apart ringup exec -l -H node01 -- true
+			says 1 "cannot log in as root: the key $key is not used, as other users may read it; chmod 600 mends that"
+		done
+	done
+	chmod 600 ed25519
 	head -c 900 ed25519 | head -n 3 >cut
 	chmod 600 cut
 	cluster "key: cut, known_hosts: known, transport: openssh" "${THREE[@]}"
@@ -216,10 +222,15 @@ all_three() {
 		cluster "key: ed25519, known_hosts: known, transport: $transport, jump: node01" "${THREE[0]}, key: other" "${THREE[1]}"
 		apart ringup exec -l true
 		says 1 "node01 (127.0.0.1 port $PORT): the host refused the key other" \
-			"node02 (127.0.0.2 port $PORT): not reached by the jump host node01: root@127.0.0.1: Permission denied"
+			"node02 (127.0.0.2 port $PORT): not reached by the jump host node01: root@127.0.0.1: Permission denied" \
+			'the jump host does not take the key; put it there, too'
 		cluster "key: ed25519, known_hosts: known, transport: $transport, jump: node01" "${THREE[0]}" "address: 127.0.0.2, name: node02, port: 1"
 		apart ringup exec -l true
-		says 4 "node02 (127.0.0.2 port 1): not reached by the jump host node01: channel 0: open failed: connect failed: Connection refused"
+		says 4 "node02 (127.0.0.2 port 1): not reached by the jump host node01: channel 0: open failed: connect failed: Connection refused" \
+			'nothing listens on port 1 of 127.0.0.2, as seen from there: is sshd running?'
+		cluster "key: ed25519, known_hosts: known, transport: $transport, jump: 'root@127.0.0.1:1'" "${THREE[1]}"
+		apart ringup exec -l true
+		says 1 "not reached by the jump host 127.0.0.1: " 'Connection refused' 'it is the jump host that is not reached from here'
 		# one whose key nobody knows
 		grep -v '127\.0\.0\.3' known >fewer
 		cluster "key: ed25519, known_hosts: fewer, transport: $transport, jump: 'root@127.0.0.3:$PORT'" "${THREE[0]}"
@@ -227,6 +238,13 @@ all_three() {
 		says 1 "not reached by the jump host 127.0.0.3" "Host key verification failed" "ssh-keyscan -p $PORT 127.0.0.3 >>fewer"
 		apart ringup hosts trust </dev/null
 		says 1 "not reached by the jump host 127.0.0.3" "ssh-keyscan -p $PORT 127.0.0.3 >>fewer"
+	done
+	end_sshd 1
+	start_sshd 1 -o AllowTcpForwarding=no
+	for transport in auto libssh2; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport, jump: 'root@127.0.0.1:$PORT'" "${THREE[1]}"
+		apart ringup exec -l true
+		says 1 "node02 (127.0.0.2 port $PORT): not reached by the jump host 127.0.0.1: " 'see AllowTcpForwarding and PermitOpen of its sshd_config'
 	done
 }
 

@@ -57,6 +57,29 @@ both() {
 	done
 }
 
+# same STATUS TEXT...: exec on node02 says so by both transports, in the same words.
+same() {
+	local transport
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		apart timeout 60 ringup --timeout 2 exec -l -- "${COMMAND:-true}"
+		says "$@"
+		mv ../err "../err.$transport"
+	done
+	diff ../err.libssh2 ../err.openssh
+}
+
+# same_of_peer PYTHON TEXT: the same of a peer of this kind, and `hosts trust` says so, too.
+same_of_peer() {
+	peer "$1"
+	same 1 "node02 (127.0.0.2 port $PORT): $2"
+	apart ringup --json --timeout 2 hosts trust -H node02
+	says 1 "node02 (127.0.0.2 port $PORT): $2"
+	jq -e '.failed[0] | .host == "node02" and (.error | startswith("node02 (127.0.0.2 port "))' ../out
+	kill "$PEER"
+	wait "$PEER" || true
+}
+
 @test "a port where nobody listens" {
 	both -- 4 'node02 (127.0.0.2 port' 'connection refused: nothing listens on port' 'is sshd running?' '1 of 2 hosts failed; the others are fine'
 }
@@ -92,15 +115,42 @@ time.sleep(60)" >full 3>&- 4>&- &
 	says 4 'no answer: the host is down, or a firewall drops port'
 }
 
-@test "a greeting without end, and one that never comes" {
-	peer 'while True: c.sendall(b"welcome to a machine that talks and talks\r\n" * 100)'
-	both --timeout 3 -- 4 'node02 (127.0.0.2 port'
-	kill "$PEER"
-	peer 'time.sleep(100)'
-	both --timeout 2 -- 4 'node02 (127.0.0.2 port'
-	cluster "key: ed25519, known_hosts: known, transport: libssh2" "${THREE[@]:0:2}"
-	apart ringup --timeout 2 exec -l true
-	says 4 'it takes the connection and says nothing'
+@test "what greets is no sshd" {
+	local greeting='what listens there is no sshd: it begins with "'
+	same_of_peer 'while True: c.sendall(b"welcome to a machine that talks and talks\r\n" * 100)' "${greeting}welcome to a machine that talks and talks\"; is the port right?"
+	same_of_peer 'while True: c.sendall(b"no line ends here" * 100)' "${greeting}no line ends here"
+	same_of_peer 'c.sendall(b"220 mail.example.com ESMTP\r\n"); c.recv(1000); c.sendall(b"500 no\r\n"); time.sleep(100)' "${greeting}220 mail.example.com ESMTP\""
+	same_of_peer 'c.sendall(b"\x15\x03\x01\x00\x02\x02\x0a\x1b[2J")' "${greeting}??????\""
+	same_of_peer 'c.sendall(b"SSH-1.5-1.2.33\r\n"); time.sleep(100)' 'it speaks SSH 1 only ("SSH-1.5-1.2.33")'
+}
+
+@test "a port that says nothing first: a stuck sshd, or a web server" {
+	same_of_peer 'time.sleep(100)' 'it takes the connection and says nothing'
+	same_of_peer 'c.recv(1000); c.sendall(b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n")' 'it takes the connection and says nothing'
+}
+
+@test "an sshd that greets and goes no further" {
+	same_of_peer 'c.sendall(b"SSH-2.0-OpenSSH_9.9\r\n"); time.sleep(100)' 'it greets, and the login does not end within 2 s'
+	same_of_peer 'c.sendall(b"SSH-2.0-OpenSSH_9.9\r\n"); c.recv(1000); c.shutdown(socket.SHUT_WR); time.sleep(20)' 'it greets, and then the connection ends'
+	same_of_peer 'c.sendall(b"SSH-2.0-OpenSSH_9.9\r\n" + b"\xff" * 5000); time.sleep(100)' 'it greets, and then the connection ends or carries no SSH'
+	same_of_peer 'c.close()' 'its sshd closes the connection before it says anything: too many logins at once (MaxStartups'
+}
+
+@test "old ciphers and key exchanges are refused, and auto says what the host offers" {
+	local option
+	for option in Ciphers=aes128-cbc KexAlgorithms=diffie-hellman-group1-sha1 MACs=hmac-sha1; do
+		start_sshd 2 -o "$option"
+		trust 127.0.0.2
+		for transport in libssh2 auto openssh; do
+			cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+			apart ringup exec -l true
+			[ "$option $transport" != 'MACs=hmac-sha1 openssh' ] || { says 0; continue; } # OpenSSH 9 still has it
+			[ "$option $transport" != 'MACs=hmac-sha1 auto' ] || { says 0; continue; }
+			says 1 "node02 (127.0.0.2 port $PORT): it and this machine have no method in common"
+			[ $transport = libssh2 ] || says 1 "heir offer: ${option#*=}"
+		done
+		end_sshd 2
+	done
 }
 
 @test "another host key, and a revoked one" {
@@ -145,19 +195,22 @@ for _ in range(250):
 @test "no session is allowed" {
 	start_sshd 2 -o MaxSessions=0
 	trust 127.0.0.2
-	both -- 4 'node02'
+	same 1 "node02 (127.0.0.2 port $PORT): it lets user root log in, and opens no session; see MaxSessions"
 }
 
 @test "the connection is cut in the middle of the output" {
 	start_sshd 2
 	trust 127.0.0.2
-	for transport in libssh2 openssh; do
-		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
-		# shellcheck disable=SC2016 # of the host's shell
-		apart timeout 30 ringup exec -l -- sh -c 'echo begun; pid=$$
-			while [ "$(cat /proc/$pid/comm)" != sshd ]; do pid=$(awk "{ print \$4 }" /proc/$pid/stat); done; kill -KILL $pid; sleep 20'
-		says 1 'node02 (127.0.0.2 port'
-	done
+	cat >cut <<-'END'
+		#!/bin/sh
+		echo begun
+		pid=$$
+		while [ "$(cat /proc/$pid/comm)" != sshd ]; do pid=$(awk '{ print $4 }' /proc/$pid/stat); done
+		kill -KILL "$pid"
+		sleep 20
+	END
+	chmod +x cut
+	COMMAND=$PWD/cut same 1 "node02 (127.0.0.2 port $PORT): the connection broke while the command ran"
 }
 
 @test "a host that lets nobody in by a key says so, and not that it refused this one" {

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "deployer/ssh/session.h"
+#include "deployer/ssh/ssh_fault.h"
 #include "deployer/ssh/ssh_transport.h"
 #include "deployer/ssh/tunnel.h"
 
@@ -73,24 +74,32 @@ bool host_key_of(LIBSSH2_SESSION *session, struct arena *arena, struct host_key 
 	return true;
 }
 
-/* Waits for the socket. -1 past the deadline or after Ctrl-C. */
-static int host_key_wait(LIBSSH2_SESSION *session, int fd, uint64_t deadline_usec,
-			 struct error *err)
+/* Waits for the socket. False past the deadline and after Ctrl-C. */
+static bool host_key_wait(LIBSSH2_SESSION *session, int fd, uint64_t deadline_usec)
 {
 	int directions = libssh2_session_block_directions(session);
 	struct pollfd ready = {.fd = fd};
 	int left = clock_left_msec(deadline_usec);
 
-	if (interrupt_check(err) < 0)
-		return -1;
-	if (!left)
-		return error_set(err, ERROR_FAILED, "no answer in time");
 	ready.events = (short)((directions & LIBSSH2_SESSION_BLOCK_OUTBOUND ? POLLOUT : 0) |
 			       (directions & LIBSSH2_SESSION_BLOCK_INBOUND ? POLLIN : 0));
 	if (!ready.events)
 		ready.events = POLLIN;
 	poll(&ready, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
-	return 0;
+	return left && !interrupted();
+}
+
+/* Why the host could not be asked: -1. */
+static int host_key_failed(const struct ssh_target *t, enum ssh_fault fault, const char *greeting,
+			   struct error *err)
+{
+	_cleanup_(str_release) struct str said = STR_INIT;
+
+	if (interrupt_check(err) < 0)
+		return -1;
+	if (ssh_target_has_way(t) && tunnel_ask(t, &said))
+		return tunnel_fault(t, said.text, err);
+	return ssh_fault_explain(t, *greeting ? SSH_FAULT_NO_SSHD : fault, greeting, err);
 }
 
 /* 1 with a key of these types, 0 when the host has none, -1 when it cannot be asked. */
@@ -99,27 +108,33 @@ static int host_key_fetch(const struct ssh_target *t, const char *types, struct 
 {
 	uint64_t deadline = clock_usec() + (uint64_t)t->timeout_s * 1000000;
 	_cleanup_(tunnel_close) struct tunnel tunnel = TUNNEL_INIT;
-	_cleanup_(str_release) struct str said = STR_INIT;
+	_cleanup_(str_release) struct str greeting = STR_INIT;
 	struct session_peer peer = {0};
 	LIBSSH2_SESSION *session;
+	enum ssh_fault fault;
 	int rc;
 
 	if (tunnel_open(t, deadline, &tunnel, err) < 0)
 		return -1;
+	fault = ssh_fault_look(tunnel.fd, deadline, &greeting);
+	if (fault == SSH_FAULT_OLD)
+		return ssh_fault_explain(t, fault, greeting.text, err);
+	if (fault != SSH_FAULT_NONE)
+		return host_key_failed(t, fault, "", err);
 	session = session_new(&peer, types);
-	while ((rc = session_handshake(session, tunnel.fd, &peer)) == LIBSSH2_ERROR_EAGAIN)
-		if (host_key_wait(session, tunnel.fd, deadline, err) < 0)
-			break;
+	while ((rc = session_handshake(session, tunnel.fd, &peer)) == LIBSSH2_ERROR_EAGAIN &&
+	       host_key_wait(session, tunnel.fd, deadline))
+		;
 	if (rc == 0)
 		rc = host_key_of(session, arena, key);
 	else if (rc == LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE || rc == LIBSSH2_ERROR_KEX_FAILURE)
 		rc = 0;
-	else if (!err->kind && tunnel_ask(t, &said))
-		tunnel_fault(t, said.text, err);
-	else if (!err->kind)
-		error_set(err, ERROR_FAILED, "the SSH handshake failed");
+	else
+		rc = host_key_failed(
+			t, rc == LIBSSH2_ERROR_EAGAIN ? SSH_FAULT_STUCK : SSH_FAULT_BROKEN,
+			greeting.text, err);
 	libssh2_session_free(session);
-	return err->kind ? -1 : rc;
+	return rc;
 }
 
 /* A line of ssh-keyscan: "HOST TYPE BASE64". */

@@ -6,6 +6,7 @@
 
 #include <openssl/evp.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define KEY_CEILING_BYTES (64 * KIB)
@@ -198,6 +199,14 @@ static void private_key_read_public(struct arena *arena, struct private_key *key
 		key->type = type;
 }
 
+/* As sshkey_perm_ok of OpenSSH (authfile.c) has it: what another user owns is that user's to keep. */
+static bool private_key_is_exposed(const char *path)
+{
+	struct stat seen;
+
+	return stat(path, &seen) == 0 && seen.st_uid == getuid() && (seen.st_mode & 077);
+}
+
 void private_key_look(const char *path, struct arena *arena, struct private_key *key)
 {
 	struct error why = {0};
@@ -221,6 +230,8 @@ void private_key_look(const char *path, struct arena *arena, struct private_key 
 	secret_wipe_bytes(text, length);
 	if (key->state == PRIVATE_KEY_FOUND && !*key->public_base64)
 		private_key_read_public(arena, key);
+	if (key->state == PRIVATE_KEY_FOUND && private_key_is_exposed(path))
+		key->state = PRIVATE_KEY_EXPOSED;
 }
 
 bool private_key_is_for_libssh2(const char *type)

@@ -15,6 +15,7 @@ enum private_key_state {
 	PRIVATE_KEY_MISSING,
 	PRIVATE_KEY_UNREADABLE, /* no right to read it, or it is no regular file */
 	PRIVATE_KEY_FOREIGN,	/* a file, but no private key that OpenSSH writes or reads */
+	PRIVATE_KEY_EXPOSED, /* it is ours and others may read it: ssh(1) does not use it, and neither does ringup */
 	PRIVATE_KEY_FOUND,
 };
 

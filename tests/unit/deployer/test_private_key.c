@@ -42,6 +42,10 @@ static void test_made(void **state)
 		assert_has(slurp(s, public_path), key.public_base64);
 		assert_true(starts_with(slurp(s, public_path), key.type));
 		assert_int_equal(unlink(public_path), 0);
+		assert_int_equal(chmod(path, 0640), 0);
+		private_key_look(path, &s->arena, &alone);
+		assert_int_equal(alone.state, PRIVATE_KEY_EXPOSED);
+		assert_int_equal(chmod(path, 0600), 0);
 		private_key_look(path, &s->arena, &alone);
 		assert_int_equal(alone.state, PRIVATE_KEY_FOUND);
 		assert_int_equal(alone.encrypted, key.encrypted);

@@ -161,7 +161,7 @@ static void test_refused(void **state)
 	server_start(&server, *state, "MaxSessions=0");
 	assert_fine(ssh_open(&server.target, &ssh, &err));
 	assert_fails(ssh_run(ssh, &command, &result, &err), ERROR_FAILED,
-		     "opening a channel failed");
+		     "opens no session; see MaxSessions");
 	assert_has(err.text, "node01 (127.0.0.1 port ");
 	ssh_close(ssh);
 	server_stop(&server);
