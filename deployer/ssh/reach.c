@@ -130,6 +130,12 @@ static const char *reach_config_file(const struct cluster *c, struct arena *aren
 	return file_exists(path) ? path : "none";
 }
 
+static bool reach_is_lax(const struct ssh_config *config)
+{
+	return strcmp(config->strict_keys, "no") == 0 || strcmp(config->strict_keys, "off") == 0 ||
+	       strcmp(config->strict_keys, "accept-new") == 0;
+}
+
 /* All but the way to it. `usual_user` logs in where nobody says who. */
 static int reach_fill(const struct cluster *c, const struct host *host, const char *usual_user,
 		      bool jump_given, struct arena *arena, struct ssh_target *t, struct error *err)
@@ -152,6 +158,7 @@ static int reach_fill(const struct cluster *c, const struct host *host, const ch
 		.host_key_alias = config.host_key_alias,
 		.agent = reach_agent(&config, arena),
 		.identities_only = strcmp(config.identities_only, "yes") == 0,
+		.is_lax = reach_is_lax(&config),
 		.config = reach_config_file(c, arena),
 		.beyond = config.beyond,
 		.proxy_jump = config.jump_given ? "" : config.proxy_jump,

@@ -30,9 +30,10 @@ struct ssh_target {
 	const char *agent;	 /* socket of an ssh-agent, or "" */
 	const char *const *known_hosts;	    /* files of the user; the first is named in errors */
 	const char *const *known_hosts_all; /* and of the machine */
-	bool known_hosts_given;		    /* cluster.yaml names the file */
-	const char *host_key_alias;	    /* its name in these files, or "" */
-	const char *config;		    /* for ssh -F: a file, none, or "" for ssh's own */
+	bool is_lax;		    /* ~/.ssh/config takes any new key, which ringup does not */
+	bool known_hosts_given;	    /* cluster.yaml names the file */
+	const char *host_key_alias; /* its name in these files, or "" */
+	const char *config;	    /* for ssh -F: a file, none, or "" for ssh's own */
 	const char *
 		beyond; /* what only the system's ssh can do for it, "ProxyCommand in FILE:LINE"; or "" */
 	/* the way of ~/.ssh/config to it, with all values in their places; "" for none. Not where `via` is the way */

@@ -28,7 +28,7 @@ static const char HARMLESS[] =
 	" obscurekeystroketiming passwordauthentication permitlocalcommand permitremoteopen"
 	" preferredauthentications pubkeyauthentication rekeylimit remotecommand remoteforward"
 	" requesttty sendenv serveralivecountmax serveraliveinterval sessiontype setenv stdinnull"
-	" streamlocalbindmask streamlocalbindunlink stricthostkeychecking syslogfacility tcpkeepalive"
+	" streamlocalbindmask streamlocalbindunlink syslogfacility tcpkeepalive"
 	" tunnel tunneldevice updatehostkeys usekeychain verifyhostkeydns visualhostkey"
 	" xauthlocation challengeresponseauthentication protocol useroaming ";
 
@@ -337,7 +337,8 @@ static int config_set(struct config_reader *r, const char *name, const char *val
 		     {"user", &c->user},
 		     {"hostkeyalias", &c->host_key_alias},
 		     {"identityagent", &c->identity_agent},
-		     {"identitiesonly", &c->identities_only}};
+		     {"identitiesonly", &c->identities_only},
+		     {"stricthostkeychecking", &c->strict_keys}};
 	const struct {
 		const char *name;
 		struct words *place;
@@ -423,6 +424,7 @@ void ssh_config_init(struct ssh_config *config, struct arena *arena)
 				      .host_key_alias = "",
 				      .identity_agent = "",
 				      .identities_only = "",
+				      .strict_keys = "",
 				      .beyond = "",
 				      .proxy_jump = "",
 				      .proxy_command = "",

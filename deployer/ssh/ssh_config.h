@@ -23,6 +23,7 @@ struct ssh_config {
 	struct words user_known_hosts; /* the same; "none" where the file says so */
 	struct words global_known_hosts;
 	const char *identities_only; /* yes or no */
+	const char *strict_keys;     /* StrictHostKeyChecking: yes, ask, accept-new, no or off */
 	bool jump_given;	     /* before the file is read: its jump hosts do not count */
 	const char *beyond;	     /* "ProxyCommand in FILE:LINE"; "" when nothing is */
 	bool is_unsure; /* another user, port or address may follow from what `beyond` names: ask ssh -G */

@@ -331,6 +331,7 @@ static bool ssh_openssh_explain_key(struct openssh *o, const char *text, struct 
 		err, ERROR_FAILED,
 		"%s: its host key (%s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust",
 		ssh_place(t, place), type, *t->known_hosts);
+	host_key_say_lax(t, err);
 	return true;
 }
 

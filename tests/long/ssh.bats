@@ -205,7 +205,12 @@ all_three() {
 	ssh-keygen -lf host_key.pub >prints
 	apart ringup hosts trust --fingerprints prints
 	says 2 "keeps no keys; name a file by ssh.known_hosts in the cluster file"
-	cluster "key: ed25519, known_hosts: mine" "${THREE[0]}"
+	printf 'Host *\n  StrictHostKeyChecking no\n' >"$HOME/.ssh/config"
+	for transport in auto openssh; do
+		cluster "key: ed25519, known_hosts: mine, transport: $transport" "${THREE[0]}"
+		apart ringup exec -l true
+		says 1 'is not in mine; compare' 'StrictHostKeyChecking of ~/.ssh/config is not followed: ringup never takes a key by itself'
+	done
 	apart ringup hosts trust --fingerprints prints
 	says 0 '1 key added'
 	rm "$HOME/.ssh/config"

@@ -28,6 +28,15 @@ const char *host_key_known_name(const struct ssh_target *t, struct arena *arena)
 				  : known_hosts_name(t->address, t->port, arena);
 }
 
+int host_key_say_lax(const struct ssh_target *t, struct error *err)
+{
+	return t->is_lax
+		       ? error_advise(
+				 err,
+				 "StrictHostKeyChecking of ~/.ssh/config is not followed: ringup never takes a key by itself")
+		       : -1;
+}
+
 /* The host has no key in known_hosts. */
 static int host_key_stranger(const struct ssh_target *t, const struct known_hosts *known,
 			     const char *type, const char *print, enum ssh_failure *failure,
@@ -44,15 +53,18 @@ static int host_key_stranger(const struct ssh_target *t, const struct known_host
 			ssh_place(t, place), type, print, known->path);
 	/* ssh-keyscan writes the address, and goes by no jump host */
 	if (*t->host_key_alias || ssh_target_has_way(t))
-		return error_set(
+		error_set(
 			err, ERROR_FAILED,
 			"%s: its host key (%s %s) is not in %s%s%s; compare the fingerprint with the host's own, then add it: ringup hosts trust",
 			ssh_place(t, place), type, print, known->path,
 			*t->host_key_alias ? " under the name " : "", t->host_key_alias);
-	return error_set(
-		err, ERROR_FAILED,
-		"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust, or ssh-keyscan -p %d %s >>%s",
-		ssh_place(t, place), type, print, known->path, t->port, t->address, known->path);
+	else
+		error_set(
+			err, ERROR_FAILED,
+			"%s: its host key (%s %s) is not in %s; compare the fingerprint with the host's own, then add it: ringup hosts trust, or ssh-keyscan -p %d %s >>%s",
+			ssh_place(t, place), type, print, known->path, t->port, t->address,
+			known->path);
+	return host_key_say_lax(t, err);
 }
 
 /*

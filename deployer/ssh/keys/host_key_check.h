@@ -14,6 +14,9 @@ void host_key_types(const struct known_hosts *known, struct str *types);
 /* The host's name in known_hosts. In the arena, or the target's own. */
 const char *host_key_known_name(const struct ssh_target *target, struct arena *arena);
 
+/* Adds to the error of an unknown key that ~/.ssh/config would take it, where it would. -1. */
+int host_key_say_lax(const struct ssh_target *target, struct error *err);
+
 /*
  * Whether known_hosts has the key that the host has shown. The error says what is wrong with it and what to do; *failure
  * is set where the system's ssh can tell more.
