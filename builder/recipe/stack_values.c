@@ -3,6 +3,7 @@
 
 #include "builder/recipe/beside.h"
 #include "builder/recipe/companions.h"
+#include "builder/recipe/index_wheels.h"
 #include "builder/recipe/gpu_values.h"
 #include "builder/recipe/pins.h"
 #include "builder/recipe/toolkit_values.h"
@@ -410,7 +411,8 @@ int stack_values(const struct plan *plan, const struct catalog *catalog, struct 
 		   libraries_package(plan->base.packages ? plan->base.packages : "",
 				     values_get(values, "cuda.version"), arena));
 	set_texts(plan, arena, values);
-	if (companions_values(plan, catalog, arena, values, err) < 0)
+	if (companions_values(plan, catalog, arena, values, err) < 0 ||
+	    index_wheels_values(plan, catalog, arena, values, err) < 0)
 		return -1;
 	beside_values(plan, arena, values);
 	toolkit_values(plan, arena, values);

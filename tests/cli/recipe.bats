@@ -386,11 +386,30 @@ hash() {
 	printf 'hosts: [a]\naccelerator: cpu\nmirrors: {pytorch: "http://mirror.lan/whl"}\n' >cluster.yaml
 	apart ringup recipe torch==2.9.1 os==ubuntu24.04
 	says 0
-	grep -qF -- '--index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu"' ../out
+	grep -qF 'index="${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu"' ../out
+	grep -qF "'torch==2.9.1 --hash=sha256:7417d8c5" ../out
+	grep -qF -- '--no-deps --require-hashes --index-url "$index"' ../out
+	grep -qF -- "--index-url \"\$index\" 'torch==2.9.1'" ../out
 	! grep -E 'nvidia-|extra-index-url|mirror.lan' ../out
 	apart ringup resolve --no-lock torch==2.9.1 os==ubuntu24.04
 	says 0
 	grep -qF 'https://download.pytorch.org/whl/cpu' ../out
+	# a wheel of another Python or processor has another checksum
+	for other in 'torch==2.9.1 os==debian12' 'torch==2.9.1 os==ubuntu24.04 --arch aarch64'; do
+		# shellcheck disable=SC2086 # words
+		apart ringup recipe $other
+		says 0
+		grep -qF -- '--index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu"' ../out
+		! grep -F -- '--hash=sha256:7417d8c5' ../out
+	done
+}
+
+@test "a checksum that is none does not come into a recipe" {
+	cp -r "$ROOT/recipes/catalog" catalog
+	sed -i "s/^\(2.9.1,,torch,cpu,cp312,\)[^,]*/\1\$(reboot)/" catalog/index_wheel.csv
+	printf 'hosts: [a]\naccelerator: cpu\n' >cluster.yaml
+	RINGUP_CATALOG=$PWD/catalog apart ringup recipe torch==2.9.1 os==ubuntu24.04
+	says 2 'index_wheel.csv:' "'\$(reboot)' is no SHA-256 checksum"
 }
 
 @test "build.ca: the authorities of the build, which the image does not keep" {

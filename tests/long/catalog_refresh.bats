@@ -104,6 +104,28 @@ torch_wheels() { # VERSION TOOLKIT CUDNN NCCL
 	grep -qx 'nothing is new' ../out
 }
 
+# sum_of FILE: the checksum that the index's page has.
+sum_of() { sha256sum "$up/files/$1" | cut -d' ' -f1; }
+
+@test "checksums of the wheels of PyTorch's index: of one Python each, of releases that are rows" {
+	torch_table
+	table index_wheel component,built,flavor,sha256 "2.14.0,,torch,cpu,cp311,$(printf '0%.0s' {1..64}),,,,documented,test"
+	torch_wheels 2.14.0 13.0.2 9.24.0.43 2.30.7
+	for file in 2.14.0+cpu,cp310-cp310-manylinux_2_28_x86_64 2.14.0+cpu,cp311-cp311-manylinux_2_28_x86_64 \
+		2.14.0+cpu,cp313-cp313t-manylinux_2_28_x86_64 2.14.0+cpu,cp310-cp310-manylinux_2_28_aarch64 \
+		2.14.0+cpu,cp310-cp310-win_amd64 2.14.0+rocm7.0,cp310-cp310-manylinux_2_28_x86_64 \
+		1.13.1+cpu,cp310-cp310-linux_x86_64 2.16.0+cpu,cp310-cp310-manylinux_2_28_x86_64; do
+		wheel torch "${file%,*}" "${file#*,}"
+	done
+	apart ringup catalog refresh torch
+	[ "$(grep -c . catalog/index_wheel.csv)" = 3 ]
+	[ "$(tail -n 1 catalog/index_wheel.csv)" = "2.14.0,,torch,cpu,cp310,$(sum_of torch-2.14.0+cpu-cp310-cp310-manylinux_2_28_x86_64.whl),,,,documented,pytorch-index" ]
+	# a checksum that is another one is not taken over
+	says 1 '1 thing is to be looked at'
+	grep -q '^index_wheel .* look at this  sha256: the row says 0000' ../out
+	grep -q "^2.14.0,,torch,cpu,cp311,0000" catalog/index_wheel.csv
+}
+
 @test "PyTorch's index does not answer: PyPI's rows are written all the same" {
 	torch_table
 	torch_wheels 2.14.0 13.0.2 9.24.0.43 2.30.7

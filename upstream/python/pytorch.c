@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PYTORCH_SUMS_SINCE "2.0" /* before it the recipe asks for the wheel in other ways */
+
 const char *const pytorch_copied[] = {"nccl", "sm", "ptx", "compiler", "abi", NULL};
 
 /* "cu92" and "cu126" are builds for CUDA; "cpu", "rocm6.3" and "cu118.with.pypi.cudnn" are not, or not alone. */
@@ -89,6 +91,40 @@ static int pytorch_refresh_build(struct refresh *refresh, const struct pypi *pyp
 	return pypi_metadata_error(list, count, err);
 }
 
+/* Wheels whose checksum a recipe gives to pip: of one Python, on x86_64, of releases that torch.csv has since 2.0. */
+static bool pytorch_has_sum(const struct refresh *refresh, const struct pypi_file *file)
+{
+	const struct table *torch = catalog_table(refresh->rows.catalog, "torch");
+	struct pypi_file plain = *file;
+
+	plain.build = ""; /* pypi_fits_x86_64 is for the files of one build */
+	return *file->sha256 && pypi_fits_x86_64(&plain) && starts_with(file->pythons, "cp") &&
+	       strcmp(file->pythons, file->abi) == 0 &&
+	       (pytorch_is_cuda(file->build) || strcmp(file->build, "cpu") == 0) &&
+	       version_compare(file->version, PYTORCH_SUMS_SINCE) >= 0 && torch &&
+	       rows_find(torch, file->version, NULL) >= 0;
+}
+
+/* index_wheel.csv */
+static void pytorch_offer_sum(struct refresh *refresh, const struct pypi_file *file)
+{
+	struct fact_list keys = FACT_LIST_INIT(refresh->arena),
+			 facts = FACT_LIST_INIT(refresh->arena);
+	const struct offer offer = {.table = "index_wheel",
+				    .version = file->version,
+				    .keys = keys.list,
+				    .facts = facts.list,
+				    .note = "",
+				    .source = "pytorch-index",
+				    .url = file->url};
+
+	fact_add(&keys, FACT_NEW, "component", "torch");
+	fact_add(&keys, FACT_NEW, "built", file->build);
+	fact_add(&keys, FACT_NEW, "flavor", file->pythons);
+	fact_add(&facts, FACT_COMPARED, "sha256", file->sha256);
+	rows_offer(&refresh->rows, &offer);
+}
+
 int refresh_pytorch(struct refresh *refresh, struct error *err)
 {
 	const struct pypi pypi =
@@ -107,6 +143,10 @@ int refresh_pytorch(struct refresh *refresh, struct error *err)
 	}
 	rows_source(&refresh->rows, "pytorch-index", "PyTorch's index of wheels",
 		    PYTORCH_INDEX "/torch/");
+	for (size_t i = 0; catalog_table(refresh->rows.catalog, "index_wheel") && i < page.count;
+	     i++)
+		if (pytorch_has_sum(refresh, &page.files[i]))
+			pytorch_offer_sum(refresh, &page.files[i]);
 	count = pytorch_builds(&page, builds);
 	for (size_t i = 0; i < count; i++) {
 		if (pytorch_refresh_build(refresh, &pypi, &page, builds[i], err) == 0)

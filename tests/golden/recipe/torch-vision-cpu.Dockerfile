@@ -47,8 +47,11 @@ FROM stack
 ARG PIP_INDEX_URL=
 ARG PYTORCH_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
-# torch 2.13.0 by pip, from this index only
-RUN step python3 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" 'torch==2.13.0' 'numpy<3'
+# torch 2.13.0 by pip, from this index only, with this checksum; then what it imports
+RUN set -eu; index="${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu"; \
+    echo 'torch==2.13.0 --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b' >/tmp/torch.txt; \
+    step python3 -m pip install --no-cache-dir --no-deps --require-hashes --index-url "$index" -r /tmp/torch.txt; \
+    step python3 -m pip install --no-cache-dir --index-url "$index" 'torch==2.13.0' 'numpy<3'
 # for the CUDA of this torch
 RUN step python3 -m pip install --no-cache-dir --no-deps --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cpu" torchvision==0.28.0
 # for torch, by pip; torch, NumPy and all else that is there stay as they are
