@@ -606,19 +606,32 @@ static void script_add_pmix(const struct script *s)
 			"export SLURM_PMIX_FENCE=tree\n");
 }
 
-/* The step that proves that all ranks can begin, and the one of the job. */
+/*
+ * The step that proves that all ranks can begin. pyxis imports the image anew for each step, which takes minutes, and a name that
+ * keeps it for the next one leaves it on the nodes after a job that is cancelled (container_scope=global, the default of its
+ * config.c): there the proof is without the image.
+ */
+static void script_add_proof(const struct script *s, const char *where)
+{
+	bool is_pyxis = strcmp(s->container, "pyxis") == 0;
+
+	str_addf(
+		s->out,
+		"\n# Every rank begins once, and says where: what cannot start shows before the job does.\n%s"
+		"srun --label --kill-on-bad-exit=1",
+		is_pyxis ? "# Without the image, which pyxis imports anew for each step.\n" : "");
+	if (s->follow)
+		script_add_file(s, " --open-mode=append --output=", "placed.log");
+	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n", is_pyxis ? "" : where);
+}
+
 static int script_add_steps(const struct script *s, struct error *err)
 {
 	const struct export_wish *wish = s->wish;
 	const char *where = script_has_where(s) ? " \"${where[@]}\"" : "";
 
 	script_add_pmix(s);
-	str_add(s->out,
-		"\n# Every rank begins once, and says where: what cannot start shows before the job does.\n"
-		"srun --label --kill-on-bad-exit=1");
-	if (s->follow)
-		script_add_file(s, " --open-mode=append --output=", "placed.log");
-	str_addf(s->out, "%s sh -c 'echo \"$SLURMD_NODENAME\"'\n", where);
+	script_add_proof(s, where);
 	if (strcmp(s->container, "none") == 0 && slurm_stack_add(wish, where, s->out, err) < 0)
 		return -1;
 	/* the worker's ranks end by themselves when one is lost, and rank 0 has a report to write */
