@@ -132,7 +132,7 @@ static const char *const *stage_plan_met(const struct stages *s)
 	static const char *const large_shm[] = {"nccl-shared-memory", NULL};
 	uint64_t bytes = 0;
 
-	if (!s->cluster.host_count || !parse_bytes(s->cluster.container.shm_size, &bytes))
+	if (!parse_bytes(s->cluster.container.shm_size, &bytes))
 		return NULL;
 	return bytes >= GIB ? large_shm : NULL;
 }
@@ -227,17 +227,57 @@ static void stage_plan_ask_os(struct stages *s, struct resolve_input *input, con
 		log_warn("the stack is not for the hosts' own OS: %s", err.text);
 }
 
+#define SUITED_OS_MAX 64
+
 /*
- * With engine: none nothing but the hosts' own OS can hold the stack: it becomes the last of the requests where none
- * names an OS.
+ * The names in image.apt are those of packages of Debian and Ubuntu, and those in image.yum of the others: an OS that has none of them is
+ * left out, as long as a stack is left.
+ */
+static void stage_plan_suit_packages(struct stages *s, struct resolve_input *input)
+{
+	bool apt = s->cluster.image.apt[0], yum = s->cluster.image.yum[0];
+	struct words requests = WORDS_INIT(s->arena);
+	struct resolve_input with = *input;
+
+	if (apt == yum)
+		return;
+	words_add_all(&requests, input->requests);
+	for (int tries = 0; tries < SUITED_OS_MAX; tries++) {
+		const struct choice *os;
+		struct unsatisfied why;
+		struct error ignored = {0};
+		struct plan plan;
+		const char *manager;
+
+		with.requests = words_list(&requests);
+		if (resolve_platforms(&s->catalog, &with, s->arena, &plan, &why, &ignored) < 0)
+			return;
+		os = plan_choice(&plan, "os");
+		manager =
+			os ? catalog_named(&s->catalog, "os", os->version, "package_manager") : "";
+		if (!os || strcmp(catalog_named(&s->catalog, "package_manager", manager, "list"),
+				  apt ? "apt" : "yum") == 0) {
+			*input = with;
+			return;
+		}
+		words_addf(&requests, "os!=%s", os->version);
+	}
+}
+
+/*
+ * Where no request names an OS: with engine: none nothing but the hosts' own can hold the stack, and it becomes the last of the
+ * requests. Otherwise it is one for which the cluster file's packages have names.
  */
 static int stage_plan_add_os(struct stages *s, struct resolve_input *input, struct error *err)
 {
 	const struct facts *first = NULL;
 
-	if (strcmp(s->cluster.container.engine, "none") != 0 ||
-	    stage_plan_names_os(s, input->requests))
+	if (stage_plan_names_os(s, input->requests))
 		return 0;
+	if (strcmp(s->cluster.container.engine, "none") != 0) {
+		stage_plan_suit_packages(s, input);
+		return 0;
+	}
 	for (size_t i = 0; i < input->fact_count; i++) {
 		const struct facts *facts = &input->facts[i];
 

@@ -2,10 +2,12 @@
 #include "deployer/ssh/session.h"
 
 #include "core/arena.h"
+#include "core/str.h"
 #include "deployer/ssh/keys/key_signer.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* A handshake takes less than 16 KiB; the rest is for greetings. */
@@ -13,7 +15,7 @@
 
 /*
  * What ssh(1) of OpenSSH 9 offers by itself, as far as libssh2 has it: libssh2's own lists still have CBC, SHA-1 and the group of
- * 1024 bits. Names that a libssh2 does not have it passes over.
+ * 1024 bits.
  */
 #define KEY_EXCHANGES                                                                         \
 	"curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,"                  \
@@ -48,18 +50,44 @@ static ssize_t session_receive(int fd, void *buffer, size_t length, int flags, v
 	return got;
 }
 
-static void session_allow(LIBSSH2_SESSION *session, const char *host_key_types)
+static bool session_has(const char *const *names, int count, const char *name, size_t length)
 {
-	const struct {
-		int method;
-		const char *names;
-	} allowed[] = {
-		{LIBSSH2_METHOD_KEX, KEY_EXCHANGES}, {LIBSSH2_METHOD_CRYPT_CS, CIPHERS},
-		{LIBSSH2_METHOD_CRYPT_SC, CIPHERS},  {LIBSSH2_METHOD_MAC_CS, MACS},
-		{LIBSSH2_METHOD_MAC_SC, MACS},	     {LIBSSH2_METHOD_HOSTKEY, host_key_types}};
+	for (int i = 0; i < count; i++)
+		if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
+			return true;
+	return false;
+}
 
-	for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
-		libssh2_session_method_pref(session, allowed[i].method, allowed[i].names);
+/*
+ * Allows those of the names that this libssh2 has. It would pass over the others by itself, by a memcpy onto the same bytes
+ * (libssh2 1.10, session.c of libssh2_session_method_pref).
+ */
+static void session_allow(LIBSSH2_SESSION *session, int method, const char *names)
+{
+	_cleanup_(str_release) struct str known = STR_INIT;
+	const char **supported = NULL;
+	int count = libssh2_session_supported_algs(session, method, &supported);
+
+	for (; *names && count > 0; names += *names == ',') {
+		size_t length = strcspn(names, ",");
+
+		if (session_has(supported, count, names, length))
+			str_addf(&known, "%s%.*s", known.length ? "," : "", (int)length, names);
+		names += length;
+	}
+	if (known.length)
+		libssh2_session_method_pref(session, method, known.text);
+	libssh2_free(session, supported);
+}
+
+static void session_allow_all(LIBSSH2_SESSION *session, const char *host_key_types)
+{
+	session_allow(session, LIBSSH2_METHOD_KEX, KEY_EXCHANGES);
+	session_allow(session, LIBSSH2_METHOD_CRYPT_CS, CIPHERS);
+	session_allow(session, LIBSSH2_METHOD_CRYPT_SC, CIPHERS);
+	session_allow(session, LIBSSH2_METHOD_MAC_CS, MACS);
+	session_allow(session, LIBSSH2_METHOD_MAC_SC, MACS);
+	session_allow(session, LIBSSH2_METHOD_HOSTKEY, host_key_types);
 }
 
 LIBSSH2_SESSION *session_new(struct session_peer *peer, const char *host_key_types)
@@ -72,7 +100,7 @@ LIBSSH2_SESSION *session_new(struct session_peer *peer, const char *host_key_typ
 		oom();
 	libssh2_session_set_blocking(session, 0);
 	libssh2_session_callback_set(session, LIBSSH2_CALLBACK_RECV, (void *)session_receive);
-	session_allow(session, host_key_types);
+	session_allow_all(session, host_key_types);
 	return session;
 }
 

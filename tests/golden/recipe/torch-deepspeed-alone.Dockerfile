@@ -122,6 +122,7 @@ COPY --from=frameworks /usr/local/lib64/ /usr/local/lib64/
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=TRUE NVTE_PYTORCH_FORCE_BUILD=TRUE CUDA_HOME=/usr/local/cuda TORCH_CUDA_ARCH_LIST='8.0' FLASH_ATTN_CUDA_ARCHS='80' NVTE_CUDA_ARCHS='80'; \
     CPATH="$(python3.12 -c 'import nvidia.cudnn as c, nvidia.nccl as n; print(c.__path__[0] + "/include:" + n.__path__[0] + "/include")')"; export CPATH; \
     step python3.12 -m pip install --no-cache-dir wheel==0.45.1 packaging==25.0 ninja==1.13.0 psutil==7.0.0; \
+    python3.12 -c 'import setuptools' 2>/dev/null || step python3.12 -m pip install --no-cache-dir setuptools==75.3.2; \
     printf '%s\n' \
       'deepspeed==0.19.8 --hash=sha256:9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af' \
       >/tmp/sdists.txt; \

@@ -5,7 +5,7 @@
 # torch 2.13.0 - the newest that 'torch==2.13.0' admits; DeepSpeed 0.19.8 needs torch >=2.0; flash-attn 2.8.3.post2 needs torch >=2.2; default on PyPI; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11 [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi;deepspeed;flash-attention]
 # deepspeed 0.19.8 - the only one that 'deepspeed==0.19.8' admits; its operations are compiled at run time: nvcc and g++ are in the image [pypi;deepspeed]
 # flash-attn 2.8.3.post2 - the only one that 'flash-attn==2.8.3.post2' admits; compiled here: PyPI has only its source; it takes much time and memory [pypi;flash-attention]
-# cuda 13.0.3 - the newest that works; H100 SXM5 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=12.0; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;gpu-capability-tables;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;flash-attention;immich-23110;spack-cudnn]
+# cuda 13.0.3 - the newest that works; H100 SXM5 has compute capability 9.0 (>=7.5;<=12.1); torch 2.13.0 needs CUDA >=13.0,<14; what torch 2.13.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=11.7; cuDNN 9.20.0.48 (built for CUDA 13) needs CUDA >=13,<14; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-cuda-compatibility;common-knowledge;gpu-capability-tables;pytorch-cudnn-init;public-pins;pytorch-test-infra;pypi;flash-attention;immich-23110;spack-cudnn]
 # cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # nccl 2.29.7 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;common-knowledge;pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
@@ -122,6 +122,7 @@ COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=TRUE NVTE_PYTORCH_FORCE_BUILD=TRUE CUDA_HOME=/usr/local/cuda TORCH_CUDA_ARCH_LIST='9.0' FLASH_ATTN_CUDA_ARCHS='90' NVTE_CUDA_ARCHS='90'; \
     CPATH="$(python3 -c 'import nvidia.cudnn as c, nvidia.nccl as n; print(c.__path__[0] + "/include:" + n.__path__[0] + "/include")')"; export CPATH; \
     step python3 -m pip install --no-cache-dir --ignore-installed wheel==0.45.1 packaging==25.0 ninja==1.13.0 psutil==7.0.0; \
+    python3 -c 'import setuptools' 2>/dev/null || step python3 -m pip install --no-cache-dir --ignore-installed setuptools==75.3.2; \
     printf '%s\n' \
       'deepspeed==0.19.8 --hash=sha256:9e491abd0827ea5c389dd702e15e11e13d83d904bac4a20d6c2a4cb37207a9af' \
       'flash-attn==2.8.3.post2 --hash=sha256:d0f9f0b08a986cdeadbffcf5ec8b3a8f514366c68ad1853d3ab061bc83cc340b' \

@@ -5,7 +5,7 @@
 # arch aarch64
 # torch 2.8.0 - the only one that 'torch==2.8.0' admits; flash-attn 2.8.3.post2 needs torch >=2.2; the wheel has CUDA and cuDNN and NCCL inside; compute capabilities of the build script [vllm-24020;sglang-8772;pytorch-160162;public-pins;pypi;flash-attention]
 # flash-attn 2.8.3.post2 - the only one that 'flash-attn==2.8.3.post2' admits; compiled here: PyPI has only its source; it takes much time and memory [pypi;flash-attention]
-# cuda 12.9.2 - the newest that works; GH200 has compute capability 9.0 (>=5.0;<=12.1); torch 2.8.0 needs CUDA >=12.9,<13; what torch 2.8.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=12.0; cuDNN 9.10.2.21 (built for CUDA 12) needs CUDA >=12,<13; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge;vllm-24020;sglang-8772;pytorch-160162;public-pins;pypi;flash-attention;nvidia-container-images;cudnn-support-matrix-9.0]
+# cuda 12.9.2 - the newest that works; GH200 has compute capability 9.0 (>=5.0;<=12.1); torch 2.8.0 needs CUDA >=12.9,<13; what torch 2.8.0 was tested with; flash-attn 2.8.3.post2 needs CUDA >=11.7; cuDNN 9.10.2.21 (built for CUDA 12) needs CUDA >=12,<13; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge;vllm-24020;sglang-8772;pytorch-160162;public-pins;pypi;flash-attention;nvidia-container-images;cudnn-support-matrix-9.0]
 # cudnn 9.10.2.21 - the wheel of torch 2.8.0 brings it; nothing of it is installed beside [vllm-24020;sglang-8772;pytorch-160162;public-pins]
 # nccl 2.27.3 - the wheel of torch 2.8.0 brings it; nothing of it is installed beside [vllm-24020;sglang-8772;pytorch-160162;public-pins]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-driver-guide;nvidia-container-images;common-knowledge]
@@ -93,6 +93,7 @@ COPY --from=frameworks /usr/local/lib/ /usr/local/lib/
 # flash-attn==2.8.3.post2 against this torch
 RUN set -eu; export CC=gcc CXX=g++ PYTHONHASHSEED=0 FLASH_ATTENTION_FORCE_BUILD=TRUE NVTE_PYTORCH_FORCE_BUILD=TRUE CUDA_HOME=/usr/local/cuda TORCH_CUDA_ARCH_LIST='9.0' FLASH_ATTN_CUDA_ARCHS='90' NVTE_CUDA_ARCHS='90'; \
     step python3 -m pip install --no-cache-dir --ignore-installed wheel==0.45.1 packaging==25.0 ninja==1.13.0 psutil==7.0.0; \
+    python3 -c 'import setuptools' 2>/dev/null || step python3 -m pip install --no-cache-dir --ignore-installed setuptools==75.3.2; \
     printf '%s\n' \
       'flash-attn==2.8.3.post2 --hash=sha256:d0f9f0b08a986cdeadbffcf5ec8b3a8f514366c68ad1853d3ab061bc83cc340b' \
       >/tmp/sdists.txt; \

@@ -8,7 +8,7 @@
 # nccl 2.28.9 - the wheel of torch 2.11.0 brings it; nothing of it is installed beside [pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # os sles15 - the only one that 'os==sles15' admits; SLES 15 SP7 by SUSE's base container image; its repository is free; NVIDIA's repository for SLES 15 is taken [suse-bci-longhorn;nvidia-sles15;cuda-repo-management-1]
 # glibc 2.38 - the newest that works; for sles15; torch 2.11.0 needs glibc >=2.28; comes with the OS since SP6 [common-knowledge;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;pypi]
-# gcc 7.5.0 - the newest that works; for sles15; CUDA 13.0.2 needs gcc >=6,<16; the OS's own [suse-bci-longhorn;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# gcc 14 - the newest that works; for sles15; CUDA 13.0.2 needs gcc >=6,<16; beside the OS's own [suse-bci-longhorn;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
 # python 3.13 - the newest that works; for sles15; torch 2.11.0 needs Python >=3.10,<3.15; beside the OS's own [suse-bci-python;pytorch-cudnn-init;public-pins;pytorch-test-infra;pytorch-previous-versions;pytorch-compute-capabilities;common-knowledge;pypi]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
 # driver 580.65.06 - the oldest known driver that runs CUDA 13.0.2; any newer one does too [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
@@ -23,7 +23,7 @@ ARG SOURCE_DATE_EPOCH=1704067200
 COPY step /usr/local/bin/step
 # packages of the OS
 RUN step zypper -n install --no-recommends \
-      ca-certificates openssh iproute2 procps gawk shadow python313 python313-devel python313-pip glibc-devel gcc gcc-c++
+      ca-certificates openssh iproute2 procps gawk shadow python313 python313-devel python313-pip glibc-devel gcc14 gcc14-c++
 # the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
@@ -39,7 +39,7 @@ ARG DOWNLOADS_MIRROR=
 ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step zypper -n install --no-recommends \
-      glibc-devel gcc gcc-c++ ca-certificates curl tar gzip xz bzip2 diffutils findutils gawk make perl which file
+      glibc-devel gcc14 gcc14-c++ ca-certificates curl tar gzip xz bzip2 diffutils findutils gawk make perl which file
 # NVIDIA's repository, for this stage only
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/sles15/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
 # CUDA's headers and the stub of the driver's library, for Open MPI
@@ -47,7 +47,7 @@ RUN step zypper -n install --no-recommends \
       cuda-cudart-devel-13-0 cuda-driver-devel-13-0
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
-RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
+RUN set -eu; export CC=gcc-14 CXX=g++-14 USER=root HOSTNAME=ringup; \
     curl -fsSL --retry 3 "${DOWNLOADS_MIRROR:-https:/}/download.open-mpi.org/release/open-mpi/v5.0/openmpi-5.0.8.tar.bz2" -o /tmp/openmpi-5.0.8.tar.bz2; \
     echo "53131e1a57e7270f645707f8b0b65ba56048f5b5ac3f68faabed3eb0d710e449  /tmp/openmpi-5.0.8.tar.bz2" | sha256sum -c -; \
     mkdir /tmp/openmpi; tar -xf /tmp/openmpi-5.0.8.tar.bz2 -C /tmp/openmpi --strip-components=1 --no-same-owner; \
@@ -58,7 +58,7 @@ RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
 ENV PATH=/opt/openmpi/bin:$PATH
 # the all-reduce worker
 COPY worker/ /src/worker/
-RUN export CC=gcc CXX=g++; sh /src/worker/build.sh /out
+RUN export CC=gcc-14 CXX=g++-14; sh /src/worker/build.sh /out
 
 # ---- the image
 FROM stack
@@ -104,6 +104,10 @@ RUN set -eu; printf '%s\n' \
     step python3.13 -m pip install --no-cache-dir --no-deps --require-hashes -r /tmp/torch.txt
 # all programs find the NCCL that comes with torch
 RUN python3.13 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
+# for torch.compile, gcc and g++ are the compiler of the stack
+RUN set -eu; printf '#!/bin/sh\n%s\nexec "$CC" "$@"\n' 'export CC=gcc-14 CXX=g++-14' >/usr/local/bin/gcc; \
+    printf '#!/bin/sh\n%s\nexec "$CXX" "$@"\n' 'export CC=gcc-14 CXX=g++-14' >/usr/local/bin/g++; \
+    chmod 755 /usr/local/bin/gcc /usr/local/bin/g++
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
     else ln -sf /etc/ringup/ssh/ssh_config /etc/ssh/ssh_config; fi
@@ -125,6 +129,6 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.11.0" org.ringup.stack.cuda="13.0.2" org.ringup.stack.cudnn="9.19.0.56" org.ringup.stack.nccl="2.28.9" \
-      org.ringup.stack.os="sles15" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="7.5.0" org.ringup.stack.python="3.13" \
+      org.ringup.stack.os="sles15" org.ringup.stack.glibc="2.38" org.ringup.stack.gcc="14" org.ringup.stack.python="3.13" \
       org.ringup.stack.openmpi="5.0.8" org.ringup.stack.driver="580.65.06"
 CMD ["/usr/local/bin/ringup-entry"]
