@@ -8,6 +8,7 @@
 
 #include "core/log.h"
 #include "core/term.h"
+#include "deployer/bringup/claim.h"
 #include "deployer/container/gpus.h"
 #include "deployer/health.h"
 #include "deployer/probe.h"
@@ -36,6 +37,7 @@ static const struct opt options[] = {
 struct status_row {
 	const char *state;
 	struct health health;
+	const char *gpus;  /* what is wrong between its GPUs and those of its container, or "" */
 	const char *error; /* what is wrong with the host, or NULL */
 };
 
@@ -63,7 +65,9 @@ static bool is_foreign(const struct member *m)
 
 static bool status_is_paused(const struct member *m)
 {
-	return strcmp(m->state.status, "paused") == 0;
+	struct error ignored = {0};
+
+	return member_check_paused(m, &ignored) < 0;
 }
 
 static const char *state_of(const struct member *m)
@@ -85,9 +89,15 @@ static int status_ask_one(struct member *m, void *arg, struct error *err)
 {
 	struct status *status = arg;
 	const struct bringup *wanted = status->wanted;
+	struct error ignored = {0}; /* that nobody can look is said otherwise */
 
+	status->rows[m->index].gpus = "";
 	if (is_foreign(m))
 		return 0;
+	if (m->state.running && m->engine->has_containers && !status_is_paused(m) &&
+	    strcmp(status->stages->cluster.accelerator, "cpu") != 0 && !*m->facts.gpu_error &&
+	    member_compare_gpus(m, &status->rows[m->index].gpus, &ignored) < 0)
+		status->rows[m->index].gpus = "";
 	return member_ask_health(m, wanted,
 				 wanted ? wanted->keys.members[m->index].host_public : NULL,
 				 &status->rows[m->index].health, err);
@@ -108,11 +118,8 @@ static int status_say_absent(const struct member *m, const struct health *health
 		return error_set(err, ERROR_FAILED, "%s: %s; 'ringup up' starts it", name,
 				 m->engine->has_containers ? "it has no container"
 							   : "the worker is not there");
-	if (status_is_paused(m))
-		return error_set(
-			err, ERROR_FAILED,
-			"%s: its container is paused: somebody ran '%s pause'; end that there with '%s unpause %s'",
-			name, m->engine->name, m->engine->name, m->fleet->container);
+	if (member_check_paused(m, err) < 0)
+		return -1;
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: its container has ended with status %d; its log ends: %s; 'ringup up' starts it, 'ringup logs %s' shows more",
@@ -147,6 +154,9 @@ static int status_judge_one(struct member *m, void *arg, struct error *err)
 			err, ERROR_FAILED,
 			"%s: %s; 'dmesg | grep -e Xid -e NVRM' there may say why, and 'ringup doctor %s' what to do",
 			m->host->name, trouble, m->host->name);
+	if (*status->rows[m->index].gpus)
+		return error_set(err, ERROR_FAILED, "%s: %s", m->host->name,
+				 status->rows[m->index].gpus);
 	if (*health->differs)
 		return error_set(
 			err, ERROR_FAILED,
@@ -265,9 +275,10 @@ static const char *status_sshd(enum health_sshd sshd)
 /* "8"; "error" where something is wrong with them, which the error says. */
 static const char *status_gpus(const struct status *status, struct member *m)
 {
+	const char *gpus = status->rows[m->index].gpus;
 	size_t count = m->facts.host ? gpu_count(&m->facts) : 0;
 
-	if (m->facts.host && *status_gpu_trouble(status, m))
+	if (m->facts.host && (*status_gpu_trouble(status, m) || (gpus && *gpus)))
 		return "error";
 	return count ? arena_printf(status->stages->arena, "%zu", count) : "-";
 }

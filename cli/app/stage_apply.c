@@ -39,6 +39,7 @@ int stage_meet_hosts(struct stages *s, bool takes_over, struct error *err)
 	fleet_phase(&s->fleet, "check");
 	fleet_check(&s->fleet);
 	fleet_check_owner(&s->fleet);
+	fleet_check_paused(&s->fleet);
 	fleet_check_ports(&s->fleet);
 	return 0;
 }

@@ -173,8 +173,8 @@ int stage_check_jobs(const struct stages *s, struct error *err)
 	return 0;
 }
 
-int stage_running_job(const struct stages *s, struct arena *arena, const char **name,
-		      struct error *err)
+int stage_job_on(const struct stages *s, const char *host, struct arena *arena, const char **name,
+		 struct error *err)
 {
 	struct job_record *list;
 	size_t count;
@@ -182,11 +182,23 @@ int stage_running_job(const struct stages *s, struct arena *arena, const char **
 	*name = NULL;
 	if (job_records_list(&s->cluster, arena, &list, &count, err) < 0)
 		return -1;
-	for (size_t i = 0; i < count && !*name; i++)
-		if (!*list[i].ended && !list[i].is_local && strcmp(list[i].state, "waiting") != 0 &&
-		    job_is_alive(&list[i]))
+	for (size_t i = 0; i < count && !*name; i++) {
+		const char *const *on = list[i].host_names;
+		bool is_there = !host || !on || !*on;
+
+		for (; !is_there && *on; on++)
+			is_there = strcmp(*on, host) == 0;
+		if (is_there && !*list[i].ended && !list[i].is_local &&
+		    strcmp(list[i].state, "waiting") != 0 && job_is_alive(&list[i]))
 			*name = list[i].name;
+	}
 	return 0;
+}
+
+int stage_running_job(const struct stages *s, struct arena *arena, const char **name,
+		      struct error *err)
+{
+	return stage_job_on(s, NULL, arena, name, err);
 }
 
 /* A job that waits for its hosts has none yet, and one on this machine alone has none of the cluster's. */

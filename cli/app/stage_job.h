@@ -50,6 +50,10 @@ int stage_take_env(const struct words *said, struct words *env, struct error *er
 int stage_running_job(const struct stages *stages, struct arena *arena, const char **name,
 		      struct error *err);
 
+/* The same for a job with a rank on that host; one whose hosts are not known yet counts. */
+int stage_job_on(const struct stages *stages, const char *host, struct arena *arena,
+		 const char **name, struct error *err);
+
 /*
  * For commands about jobs: *names are the arguments, or without any the jobs that have not ended and have a rank on one of the hosts
  * of these sets (HOSTS_OPTION). NULL-terminated, in the context's arena. ERROR_USAGE for both, for neither, and for a host that is

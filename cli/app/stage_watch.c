@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/stage_watch.h"
 
+#include "cli/app/stage_job.h"
+
 #include "core/clock.h"
 #include "core/foreign.h"
 #include "core/json.h"
@@ -194,6 +196,32 @@ static void watch_see_fine(struct watch_host *host, const char *state, uint64_t 
 	watch_note(host, state);
 }
 
+/*
+ * A job that runs in a container which still runs, or on a host without containers, does not need what is broken, or it would have
+ * ended: the repair waits for it. A container that is gone has taken its job along.
+ */
+static bool watch_waits_for_job(struct watching *w, struct watch_host *host, const cJSON *item,
+				struct arena *arena)
+{
+	const char *state = watch_text(item, "state", arena), *job = NULL;
+	struct error why = {0};
+
+	if (strcmp(state, "running") != 0 && strcmp(state, "ready") != 0)
+		return false;
+	if (stage_job_on(w->stages, host->name, arena, &job, &why) < 0) {
+		watch_note(host, why.text);
+		return true;
+	}
+	if (job)
+		watch_note(
+			host,
+			arena_printf(
+				arena,
+				"%s: %s; the repair waits until the job '%s' there has ended ('ringup stop %s' ends it)",
+				state, watch_text(item, "error", arena), job, job));
+	return job != NULL;
+}
+
 static int watch_see(struct watching *w, struct watch_host *host, const cJSON *item,
 		     struct arena *arena)
 {
@@ -207,6 +235,8 @@ static int watch_see(struct watching *w, struct watch_host *host, const cJSON *i
 	}
 	host->fine_usec = 0;
 	if (host->is_given_up || now < host->next_usec)
+		return 0;
+	if (remedy && watch_waits_for_job(w, host, item, arena))
 		return 0;
 	/* a repair in a row that did not last counts, too */
 	if (remedy && host->repairs >= watch_limit(w)) {

@@ -54,6 +54,27 @@ void fleet_check_owner(struct fleet *fleet)
 	fleet_each(fleet, claim_check_one, NULL);
 }
 
+int member_check_paused(const struct member *m, struct error *err)
+{
+	if (strcmp(m->state.status, "paused") != 0)
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its container is paused: somebody ran '%s pause'; end that there with '%s unpause %s'",
+		m->host->name, m->engine->name, m->engine->name, m->fleet->container);
+}
+
+static int claim_check_paused(struct member *m, void *arg, struct error *err)
+{
+	(void)arg;
+	return member_check_paused(m, err);
+}
+
+void fleet_check_paused(struct fleet *fleet)
+{
+	fleet_each(fleet, claim_check_paused, NULL);
+}
+
 int member_ask_owner(struct member *m, struct error *err)
 {
 	_cleanup_(proc_result_release) struct proc_result result = {0};

@@ -14,6 +14,12 @@ void fleet_check_owner(struct fleet *fleet);
 /* The same for one member whose state is known. */
 int member_check_owner(struct member *member, struct error *err);
 
+/* ERROR_FAILED for a member whose container somebody has paused, and that no command of ringup lets run on. */
+int member_check_paused(const struct member *member, struct error *err);
+
+/* The same for every probed member. */
+void fleet_check_paused(struct fleet *fleet);
+
 /*
  * For --take-over: fails every probed member in whose container, of another owner, a job runs. On hosts without containers jobs are not
  * looked for.

@@ -314,6 +314,32 @@ static void mesh_digest(const struct fleet *fleet, char text[static DIGEST_TEXT_
 	digest_finish(&digest, text);
 }
 
+/* Of a container that nobody has touched since it was verified: somebody may have stopped its sshd. */
+static int mesh_check_sshd(struct member *m, void *arg, struct error *err)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	struct words words = WORDS_INIT(&m->arena);
+	struct ssh_command command = {0};
+
+	(void)arg;
+	if (!m->sshd_port)
+		return 0;
+	if (remote_script("sshd_greets",
+			  WORDS(m->address, arena_printf(&m->arena, "%d", m->sshd_port)), &words,
+			  err) < 0 ||
+	    member_connect(m, err) < 0)
+		return -1;
+	command.words = words.list;
+	if (ssh_check(m->ssh, &command, "cannot ask its container's sshd", &result, err) < 0)
+		return -1;
+	if (!*remote_value(result.out.text, "greets", &m->arena))
+		return 0;
+	return error_set(
+		err, ERROR_FAILED,
+		"%s: its container's sshd does not answer on %s port %d; 'ringup restart %s' starts it again, 'ringup logs %s' may say why",
+		m->host->name, m->address, m->sshd_port, m->host->name, m->host->name);
+}
+
 void fleet_verify(struct fleet *fleet, const char *accelerator)
 {
 	const char *path = cluster_state_path(fleet->cluster, "verified", fleet->arena);
@@ -326,8 +352,12 @@ void fleet_verify(struct fleet *fleet, const char *accelerator)
 	mesh_digest(fleet, now);
 	if (alive == fleet->count && file_exists(path) &&
 	    file_read(path, DIGEST_TEXT_BYTES, fleet->arena, &before, NULL, &ignored) == 0 &&
-	    strcmp(before, now) == 0)
+	    strcmp(before, now) == 0) {
+		if (has_sshd)
+			fleet_each(fleet, mesh_check_sshd, NULL);
+		fleet_check_container_gpus(fleet, accelerator);
 		return;
+	}
 	if (alive < 2) {
 		fleet_each(fleet, has_sshd ? watch_one : mesh_run_job, NULL);
 		fleet_check_container_gpus(fleet, accelerator);

@@ -159,6 +159,39 @@ static int gpus_restart(struct member *m, size_t wanted, size_t *seen, struct er
 	return rc;
 }
 
+#define GPUS_UNKNOWN 1000 /* gpus_seen of a host without device nodes */
+
+/* A container that has all GPUs keeps the nodes of those that the host has lost since. */
+static bool gpus_are_lost(struct member *m, size_t seen)
+{
+	struct gpu_wish wish;
+
+	member_gpu_wish(m, &wish);
+	return wish.kind == GPU_ALL && seen > gpu_count(&m->facts) && seen < GPUS_UNKNOWN;
+}
+
+int member_compare_gpus(struct member *m, const char **trouble, struct error *err)
+{
+	size_t wanted = gpus_nodes_wanted(m), seen;
+
+	*trouble = "";
+	if (!wanted)
+		return 0;
+	if (gpus_seen(m, &seen, err) < 0)
+		return -1;
+	if (gpus_are_lost(m, seen))
+		*trouble = arena_printf(
+			&m->arena,
+			"its container was given %zu GPUs, and the host has %zu now: what is lost fails in a job that uses it; 'ringup restart %s' leaves it out",
+			seen, gpu_count(&m->facts), m->host->name);
+	else if (seen < wanted)
+		*trouble = arena_printf(
+			&m->arena,
+			"its container sees %zu of the %zu GPUs that it was to get; 'ringup up' starts it again",
+			seen, wanted);
+	return 0;
+}
+
 static int gpus_look_inside(struct member *m, void *arg, struct error *err)
 {
 	size_t wanted = gpus_nodes_wanted(m), seen;
@@ -169,6 +202,10 @@ static int gpus_look_inside(struct member *m, void *arg, struct error *err)
 	if (gpus_seen(m, &seen, err) < 0 ||
 	    (seen < wanted && !m->changed && gpus_restart(m, wanted, &seen, err) < 0))
 		return -1;
+	if (gpus_are_lost(m, seen))
+		log_warn(
+			"%s: its container was given %zu GPUs, and the host has %zu now; 'ringup doctor %s' may say why, 'ringup restart %s' leaves out what is lost",
+			m->host->name, seen, gpu_count(&m->facts), m->host->name, m->host->name);
 	if (seen >= wanted)
 		return 0;
 	return error_set(

@@ -18,10 +18,16 @@ void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
 
 /*
  * Starts a container again that does not see the GPUs that it was to get, unless this command has made or started it, and
- * fails every member whose container does not see them then. Device nodes are counted, since every
+ * fails every member whose container does not see them then. Warns of one that was given more than its host has now. Device nodes are counted, since every
  * image can list them; a host with /dev/dxg (WSL) has none and is not judged.
  */
 void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
+
+/*
+ * Sets *trouble to what is wrong between the GPUs of a running container and those that its host is to give it: it sees fewer, since
+ * some came back after it began, or more, since some were lost. "" when nothing is. In the member's arena.
+ */
+int member_compare_gpus(struct member *member, const char **trouble, struct error *err);
 
 /* ERROR_FAILED with what nvidia-smi said when it failed on a member that is to give its GPUs. */
 int member_check_gpu_error(struct member *member, struct error *err);

@@ -206,7 +206,82 @@ holders() {
 	ringup -q lab up --gpus node02=1xA100 3>&- 4>&-
 	ringup -f own.yaml up >out 2>&1 3>&- 4>&-
 	grep -F "node02 has lost GPU 1 (NVIDIA A100-SXM4-80GB, $lost)" out
+	# the next one knows from the container, which was given both
+	ringup -f own.yaml up >out 2>&1 3>&- 4>&-
+	grep -F "node02: its container was given 2 GPUs, and the host has 1 now" out
+	fails 4 -f own.yaml status
+	says "node02: its container was given 2 GPUs, and the host has 1 now"
+	# without it up is content; and when it comes back, nobody has to remember
+	ringup -q -f own.yaml restart node02 3>&- 4>&-
+	ringup -q -f own.yaml up 3>&- 4>&-
+	ringup -q lab up --gpus node02=2xA100 3>&- 4>&-
+	fails 4 -f own.yaml status
+	says "node02: its container sees 1 of the 2 GPUs that it was to get; 'ringup up' starts it again"
+	ringup -f own.yaml up >out 2>&1 3>&- 4>&-
+	grep -F '2 of 2 hosts up, 1 changed' out
+	[ "$(in_container node02 nvidia-smi -L | wc -l)" = 2 ]
 	rm out
+}
+
+# sshd_in HOST: the process of its container's sshd.
+sshd_in() {
+	local id pid
+	id=$(inspect "$1" .Id)
+	for pid in $(pgrep -f 'sshd: .*/etc/ringup/ssh/sshd_config.*listener'); do
+		! grep -q "$id" "/proc/$pid/cgroup" || echo "$pid"
+	done
+}
+
+@test "up does not call a host up whose container is paused, or whose sshd is stopped" {
+	inside node02 docker pause ringup-lab >/dev/null
+	fails 4 -f own.yaml up
+	says "1 of 2 hosts failed" "node02: its container is paused: somebody ran 'docker pause'; end that there with 'docker unpause ringup-lab'"
+	inside node02 docker unpause ringup-lab >/dev/null
+	ringup -q -f own.yaml up 3>&- 4>&-
+	kill -STOP "$(sshd_in node02)"
+	fails 4 -f own.yaml up
+	says "node02: its container's sshd does not answer" "'ringup restart node02' starts it again"
+	kill -CONT "$(sshd_in node02)"
+	ringup -q -f own.yaml up 3>&- 4>&-
+}
+
+@test "up --watch waits for the job on a host before it repairs it" {
+	ringup -f own.yaml up --watch --every 1 >watch.out 2>watch.err 3>&- 4>&- &
+	local pid=$! status=0
+	note_pid $pid
+	wait_for 60 grep -q 'node02: running' watch.out
+	ringup -q -f own.yaml run -d --name busy -n 2 --ppn 1 -e CUDA_VISIBLE_DEVICES= -- sh -c 'while [ ! -e /tmp/enough ]; do sleep 0.2; done' 3>&- 4>&-
+	kill -STOP "$(sshd_in node02)"
+	wait_for 60 grep -q "node02: running: .* the repair waits until the job 'busy' there has ended" watch.out
+	sleep 3
+	! grep -q 'repair 1' watch.out
+	in_container node01 touch /tmp/enough
+	in_container node02 touch /tmp/enough
+	ringup -q wait busy
+	wait_for 60 grep -q "node02: repaired by 'restart'" watch.out
+	kill -INT $pid
+	wait $pid || status=$?
+	[ "$status" = 130 ]
+	rm watch.out watch.err
+}
+
+@test "rollback to an image of one's own brings its lock back" {
+	rm -f ringup.lock
+	ringup -q -f base.yaml up 3>&- 4>&-
+	# its containers have no GPUs
+	fails 2 -f base.yaml run --gpus 2 -n 2 -- true
+	says "--gpus: the containers of this cluster have no GPUs, as its stack is for CPUs; set 'accelerator: cuda'"
+	fails 2 -f base.yaml run --dry-run --gpus 2 -n 2 -- true
+	ringup -q -f own.yaml up 3>&- 4>&-
+	jq -r .image ringup.lock >own.image
+	ringup -q -f own.yaml rollback 3>&- 4>&-
+	[ "$(jq -r .image ringup.lock)" != "$(cat own.image)" ]
+	ringup -q -f own.yaml rollback 3>&- 4>&-
+	[ "$(jq -r .image ringup.lock)" = "$(cat own.image)" ]
+	ringup -q -f own.yaml status
+	fails 2 -f own.yaml run --gpus 5 -n 1 -- true
+	says "1 ranks with 5 GPUs each are more than the hosts have room for (0 ranks)" "node01 4, node02 2"
+	rm own.image
 }
 
 @test "no container toolkit: the host fails before the image is built or pulled, with the way out" {
