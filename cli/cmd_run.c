@@ -64,7 +64,7 @@ static const struct opt options[] = {
 	 offsetof(struct options, sync)},
 	{0, "name", "JOB", "name of the job (default: job-1, job-2 ...)", OPT_TEXT,
 	 offsetof(struct options, name)},
-	{0, "limit", "S", "seconds that the job may take", OPT_COUNT,
+	{0, "limit", "S", "seconds that the job may take, each start of --retries anew", OPT_COUNT,
 	 offsetof(struct options, timeout_s)},
 	{0, "hang-timeout", "S",
 	 "end the job when no rank prints for S seconds; stacks.txt then says why", OPT_COUNT,
@@ -289,13 +289,20 @@ static void job_began(void *arg, const struct job_plan *plan)
 	job->record.ranks = plan->world;
 	job->record.hosts = (int)plan->host_count;
 	job_record_write(&job->record, &ignored);
-	if (job->options->detach)
-		detached_began(&job->detached, job->record.name, job->record.folder);
-	else
+	if (!job->options->detach)
 		log_info("%s: %d rank%s on %zu host%s by %s; logs in %s", job->record.name,
 			 plan->world, plan->world == 1 ? "" : "s", plan->host_count,
 			 plan->host_count == 1 ? "" : "s", job->wish.launcher->name,
 			 job->record.folder);
+}
+
+/* Also for a job that waits in line: nobody has to keep a terminal for that. */
+static void job_leaves(void *arg)
+{
+	struct job *job = arg;
+
+	if (job->options->detach)
+		detached_began(&job->detached, job->record.name, job->record.folder);
 }
 
 static void print_result(const struct job *job)
@@ -380,6 +387,8 @@ static int job_conclude(struct job *job, int rc, struct error *err)
 		job_keep_end(&job->record);
 		fd_close(&job->lock);
 	}
+	if (rc == 0 && !result->status)
+		job_leaves(job); /* it ended well before it could */
 	if (rc < 0 || !result->status)
 		return rc;
 	error_set(err, ERROR_FAILED, "%s: %s", job->record.name, result->reason);
@@ -437,7 +446,7 @@ static int job_start_leased(struct job *job, const char *const *command, bool ag
 	struct stages *s = job->stages;
 	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
 				    .is_colored = log_color() && term_is_tty(stdout)};
-	const struct job_watch watch = {job_began, job};
+	const struct job_watch watch = {job_began, job_leaves, job};
 
 	run_in_synced(job);
 	if (job->wish.workdirs)
@@ -450,15 +459,6 @@ static int job_start_leased(struct job *job, const char *const *command, bool ag
 		       &job->result, err);
 }
 
-/* It waits in line from now on: nobody has to keep a terminal for that. */
-static void job_waits(void *arg)
-{
-	struct job *job = arg;
-
-	if (job->options->detach)
-		detached_began(&job->detached, job->record.name, job->record.folder);
-}
-
 static int job_start(struct job *job, const char *const *command, struct error *err)
 {
 	const struct options *o = job->options;
@@ -466,7 +466,7 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	const struct stage_lease_wish lease = {.spread = o->spread,
 					       .waits = o->wait,
 					       .force = o->force,
-					       .waiting = job_waits,
+					       .waiting = job_leaves,
 					       .arg = job};
 	bool again = job->before.name;
 	int rc;
@@ -502,7 +502,7 @@ static int run_hosts(struct job *job, struct error *err)
 	if (!o->local)
 		return stage_select(job->stages, &o->hosts, NULL, err);
 	if (o->hosts.count)
-		return error_set(err, ERROR_USAGE, "--local does not go with --host");
+		return error_set(err, ERROR_USAGE, "--local does not go with --hosts");
 	return stage_local(job->stages, o->per_host ? o->per_host : o->ranks, err);
 }
 

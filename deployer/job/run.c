@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#define STAYS_USEC 500000 /* so long `run --detach` waits for a command that ends at once */
 #define STOP_USEC 8000000 /* for all supervisors to end their part, after the grace */
 #define LOST_CONNECT_S 4 /* for a host that has said nothing for LOST_USEC: most likely it is off */
 #define TROUBLE_BYTES_MAX 600
@@ -348,7 +349,7 @@ static void run_go(struct job_run *run)
 	size_t reader = (size_t)(run->ranks[run->plan.options->input_rank].host - run->plan.hosts);
 
 	run->is_running = true;
-	run->said_usec = clock_usec();
+	run->said_usec = run->went_usec = clock_usec();
 	if (run->plan.options->launcher->names_hosts)
 		str_addf(&out, "set MASTER_ADDR=%s\n", run->ranks[0].host->member->host->address);
 	str_add(&out, "go\n");
@@ -389,6 +390,16 @@ static void run_note_sleep(struct job_run *run)
 	run->looked_usec = now;
 }
 
+/* A command that cannot be run ends in milliseconds, and one that does not find its modules soon after. */
+static void run_tell_stays(struct job_run *run, uint64_t now)
+{
+	if (!run->went_usec || now < run->went_usec + STAYS_USEC)
+		return;
+	run->went_usec = 0;
+	if (run->watch && run->watch->stays)
+		run->watch->stays(run->watch->arg);
+}
+
 /* One look at everything. */
 static void run_look(struct job_run *run)
 {
@@ -416,6 +427,8 @@ static void run_look(struct job_run *run)
 		run_check_end(run, now);
 	if (run->is_running)
 		run_check_hang(run, now);
+	if (!run->is_over)
+		run_tell_stays(run, now);
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;
 		supervisors_beat(run->supervisors);

@@ -16,9 +16,10 @@
 #include "deployer/job/plan.h"
 #include "deployer/job/verdict.h"
 
-/* Told once all ranks have begun, on a thread of the run's own; may be NULL. */
+/* Told on a thread of the run's own; may be NULL. */
 struct job_watch {
-	void (*began)(void *arg, const struct job_plan *plan);
+	void (*began)(void *arg, const struct job_plan *plan); /* all ranks have begun */
+	void (*stays)(void *arg); /* and go on a moment later; or NULL */
 	void *arg;
 };
 

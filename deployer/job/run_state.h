@@ -59,6 +59,7 @@ struct job_run {
 	struct job_hang *hang; /* what they said; NULL: they were not asked */
 	const char *quietest;  /* the ranks that were quiet first, then */
 	bool is_planned, is_started, is_running, is_over;
+	uint64_t went_usec; /* when it began to run; 0 once the watch knows that it stays */
 	bool is_lost; /* a host does not answer: the others are not to wait long for what ignores SIGTERM */
 	bool is_held; /* the terminal does not take what the ranks print, and they wait */
 };
