@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/run_dry.h"
 
+#include "cli/app/stage_lease.h"
 #include "cli/app/stage_facts.h"
 #include "cli/run_view.h"
 
@@ -52,7 +53,7 @@ static int dry_facts(struct stages *s, const struct job_options *o, struct error
 int run_dry_plan(struct stages *s, const struct job_options *wish, struct job_plan *plan,
 		 struct error *err)
 {
-	if (dry_facts(s, wish, err) < 0)
+	if ((wish->gpus && stage_check_gpus_given(s, err) < 0) || dry_facts(s, wish, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->fleet.count; i++)
 		s->fleet.members[i].state.folder = "FOLDER";

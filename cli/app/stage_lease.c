@@ -142,6 +142,21 @@ static int stage_lease_seen(struct stages *s, struct job_options *wish,
 	return 0;
 }
 
+int stage_check_gpus_given(struct stages *s, struct error *err)
+{
+	const struct plan *plan;
+
+	if (stage_built_plan(s, &plan, err) < 0)
+		return -1;
+	if (!s->fleet.members[0].engine->has_containers ||
+	    strcmp(plan ? plan->accelerator : s->cluster.accelerator, "cpu") != 0)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"--gpus: the containers of this cluster have no GPUs, as its stack is for CPUs; set 'accelerator: cuda' in %s and run 'ringup up', or leave --gpus out",
+		s->cluster.path);
+}
+
 int stage_lease(struct stages *s, struct job_options *wish, const struct stage_lease_wish *how,
 		struct error *err)
 {
@@ -155,6 +170,8 @@ int stage_lease(struct stages *s, struct job_options *wish, const struct stage_l
 
 	if (!wish->gpus)
 		return stage_lease_seen(s, wish, &lease, err);
+	if (stage_check_gpus_given(s, err) < 0)
+		return -1;
 	lease.ranks = wish->ranks;
 	lease.per_host = wish->per_host;
 	return stage_lease_own(s, wish, &lease, err);

@@ -23,6 +23,9 @@ struct stage_lease_wish {
 int stage_lease(struct stages *stages, struct job_options *wish, const struct stage_lease_wish *how,
 		struct error *err);
 
+/* ERROR_USAGE for --gpus where the cluster's containers were made for CPUs: they see no GPU. */
+int stage_check_gpus_given(struct stages *stages, struct error *err);
+
 /* Gives them back; nothing to do where nothing was leased. */
 void stage_give_back(struct stages *stages, struct job_options *wish);
 

@@ -180,15 +180,34 @@ static const char *lease_story(const struct lease_job *job)
 	return arena_strdup(job->arena, out.length ? out.text : "");
 }
 
+/* A host that would have room, if its GPUs worked; or the count of the hosts. */
+static size_t lease_first_broken(const struct lease_job *job)
+{
+	size_t i = 0;
+
+	while (i < job->fleet->count && !job->answers[i].is_broken)
+		i++;
+	return i;
+}
+
 static int lease_refuse_size(const struct lease_job *job, int wanted, struct error *err)
 {
 	_cleanup_(str_release) struct str has = STR_INIT;
+	size_t broken = lease_first_broken(job), total = 0;
 
+	for (size_t i = 0; i < job->fleet->count; i++)
+		total += lease_gpus_total(&job->answers[i]);
 	for (size_t i = 0; i < job->fleet->count && i < LEASE_HOSTS_SHOWN; i++)
 		str_addf(&has, "%s%s %zu", i ? ", " : "", job->fleet->members[i].host->name,
 			 lease_gpus_total(&job->answers[i]));
-	if (strcmp(member_lease_among(&job->fleet->members[0]), "up") == 0 &&
-	    !lease_sum(job->total, job->fleet->count))
+	if (broken < job->fleet->count)
+		return error_set(
+			err, ERROR_PARTIAL,
+			"%s: its GPUs cannot be used: %s; without them there is room for %lld of %d ranks with %d GPUs each: mend the driver there (after an upgrade: reboot), or give a smaller -n",
+			job->fleet->members[broken].host->name, job->answers[broken].none,
+			(long long)lease_sum(job->total, job->fleet->count), wanted,
+			job->wish->gpus);
+	if (strcmp(member_lease_among(&job->fleet->members[0]), "up") == 0 && !total)
 		return error_set(
 			err, ERROR_FAILED,
 			"the containers have no GPUs of this cluster's leases; run 'ringup up', which takes what 'gpus' says");
