@@ -36,7 +36,7 @@ static const struct opt options[] = {
 struct rollback {
 	int number;
 	const char *time, *image, *recipe;
-	bool has_lock; /* the stack is ringup's, so there was a ringup.lock */
+	bool has_lock; /* there was a ringup.lock: the stack or the image is ringup's */
 };
 
 static int rollback_read(struct stages *s, const cJSON *document, struct rollback *r,
@@ -52,10 +52,11 @@ static int rollback_read(struct stages *s, const cJSON *document, struct rollbac
 			       .time = time ? time : "",
 			       .image = image ? image : "",
 			       .recipe = recipe ? recipe : "",
-			       .has_lock = cJSON_GetArraySize(json_member(lock, "stack")) > 0};
+			       .has_lock = cJSON_GetArraySize(json_member(lock, "stack")) > 0 ||
+					   (image && *image)};
 	if (r->has_lock && plan_from_json(lock, s->arena, &s->plan, err) < 0)
 		return error_wrap(err, "number %d of the history", r->number);
-	if (!r->has_lock)
+	if (!r->has_lock || !s->plan.count)
 		s->plan.accelerator = accelerator ? accelerator : "cpu";
 	return *r->image ? reference_parse(r->image, s->arena, &s->reference, err) : 0;
 }
