@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/app/command.h"
+#include "cli/app/stage_job.h"
 
+#include "core/clock.h"
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
@@ -8,7 +10,12 @@
 #include "deployer/lab/lab_bare.h"
 #include "deployer/lab/lab_gpus.h"
 
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
+
+#define LAB_JOBS_END_S 30 /* then they are killed; a job has 4 s of grace unless it says more */
+#define LAB_JOBS_PAUSE_USEC 100000
 
 struct options {
 	int hosts;
@@ -123,10 +130,55 @@ static int up(struct context *ctx, const struct options *o, struct error *err)
 	return 0;
 }
 
+/* How many jobs run on the lab, or wait for it. Each gets the signal; 0: none. */
+static size_t lab_signal_jobs(const struct stages *s, int signal)
+{
+	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
+	struct error ignored = {0};
+	struct job_record *list;
+	size_t count, running = 0;
+
+	if (job_records_list(&s->cluster, &arena, &list, &count, &ignored) < 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		if (*list[i].ended || list[i].pid <= 1 || !job_is_alive(&list[i]))
+			continue;
+		running++;
+		if (!signal)
+			continue;
+		log_info("  %-20s ends, since it runs on the lab", list[i].name);
+		kill(list[i].pid, signal);
+	}
+	return running;
+}
+
+/* Hosts on loopback share this machine's processes, so that a job would go on without them, and without its records. */
+static int lab_end_jobs(struct context *ctx, struct error *err)
+{
+	uint64_t deadline = clock_usec() + (uint64_t)LAB_JOBS_END_S * 1000000;
+	struct error ignored = {0};
+	struct stages s;
+
+	if (stage_cluster_or_defaults(&s, ctx, &ignored) < 0 || !lab_signal_jobs(&s, SIGINT))
+		return 0;
+	while (lab_signal_jobs(&s, 0)) {
+		if (interrupt_check(err) < 0)
+			return -1;
+		if (clock_usec() > deadline) {
+			lab_signal_jobs(&s, SIGKILL);
+			return 0;
+		}
+		usleep(LAB_JOBS_PAUSE_USEC);
+	}
+	return 0;
+}
+
 static int down(struct context *ctx, struct error *err)
 {
 	bool found;
 
+	if (lab_end_jobs(ctx, err) < 0)
+		return -1;
 	if (lab_down(ctx->cluster_path, ctx->arena, &found, err) < 0)
 		return -1;
 	if (!ctx->json)

@@ -214,6 +214,17 @@ touch ran|no|'"';touch ran;'|" ]
 	apart ringup -f "$lab/cluster.yaml" lab up --loopback --hosts 1 3>&- 4>&-
 	says 0
 	grep -qE '^lab of 1 loopback host is up: 127\.0\.[0-9]+\.2; cluster file' ../out
+	# hosts on loopback share the machine's processes: a job must not go on without its hosts
+	apart ringup -f "$lab/cluster.yaml" up
+	says 0
+	apart ringup -f "$lab/cluster.yaml" run -d --name left -- sleep 4711
+	says 0
+	apart ringup -f "$lab/cluster.yaml" run -d -- no-such-command
+	says 127 'cannot run no-such-command'
+	apart ringup -f "$lab/cluster.yaml" --json lab down
+	says 0 'ends, since it runs on the lab'
+	! pgrep -f '^sleep 4711$'
+	apart ringup -f "$lab/cluster.yaml" lab up --loopback --hosts 1 3>&- 4>&-
 	apart ringup -f "$lab/cluster.yaml" down
 	cp ../out down.out
 	apart ringup -f "$lab/cluster.yaml" lab down
