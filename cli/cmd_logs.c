@@ -255,6 +255,8 @@ static int logs_of_job(struct stages *s, const char *name, const struct options 
 	if (rc == 0 && logs.is_json)
 		rc = logs_print_json(&logs, &record, err);
 	str_release(&logs.text);
+	if (rc < 0 && err->kind == ERROR_INTERRUPTED && o->follow)
+		*err->text = '\0'; /* Ctrl-C is how a person ends it, as with tail -f */
 	return rc;
 }
 

@@ -392,7 +392,10 @@ static int up_run(struct context *ctx, void *values, const char *const *argument
 		log_warn("%s", err->text);
 	*err = (struct error){0};
 	fd_close(&lock);
-	return stage_watch(&s, &(struct watch){o->every_s, o->repairs}, err);
+	stage_watch(&s, &(struct watch){o->every_s, o->repairs}, err);
+	if (err->kind == ERROR_INTERRUPTED)
+		*err->text = '\0'; /* Ctrl-C is the way in which it ends */
+	return -1;
 }
 
 const struct command command_up = {

@@ -96,6 +96,26 @@ static int wait_one(struct stages *s, const char *name, struct error *err)
 	return rc;
 }
 
+/* A job that was lost before is nothing to wait for: who names hosts waits for what runs there. */
+static const char *const *wait_leave_lost(struct stages *s, const char *const *names,
+					  struct error *err)
+{
+	struct words left = WORDS_INIT(s->arena);
+
+	for (; *names; names++) {
+		struct job_record record;
+
+		if (job_record_read(&s->cluster, *names, s->arena, &record, err) < 0)
+			return NULL;
+		if (strcmp(record.state, "lost") == 0)
+			log_info("%s was lost before; 'ringup stop %s' looks for what it left",
+				 record.name, record.name);
+		else
+			words_add(&left, *names);
+	}
+	return words_list(&left);
+}
+
 /* All of them: the end of the first that failed becomes the command's, and the others are said. */
 static int wait_for_all(struct stages *s, const char *const *names, struct error *err)
 {
@@ -135,7 +155,10 @@ static int wait_run(struct context *ctx, void *values, const char *const *argume
 	if (stage_cluster_or_defaults(&s, ctx, err) < 0 ||
 	    stage_name_jobs(ctx, &o->hosts, arguments, &names, err) < 0)
 		return -1;
-	return o->hosts.count ? wait_for_all(&s, names, err) : wait_one(&s, *names, err);
+	if (!o->hosts.count)
+		return wait_one(&s, *names, err);
+	names = wait_leave_lost(&s, names, err);
+	return names ? wait_for_all(&s, names, err) : -1;
 }
 
 const struct command command_wait = {

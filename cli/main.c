@@ -325,6 +325,7 @@ int main(int argc, char **argv)
 	if (ctx.json && !json_was_printed())
 		main_print_error(&err);
 	fflush(stdout);
-	log_error(err.text);
+	if (*err.text) /* what nobody can end in another way ends without a word */
+		log_error(err.text);
 	return (int)err.kind;
 }

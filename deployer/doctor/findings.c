@@ -67,13 +67,19 @@ static bool finding_is_unknown(const struct fact_row *row, const char *value)
 	return !*value || (row->offset != FACT_MORE && strcmp(value, "0") == 0);
 }
 
-/* Where nvidia-smi fails, nothing says which GPUs a host has: it is in no group of their products. */
+/* Where nvidia-smi fails, nothing says which GPUs a host has: it is in no group of what that program says of them. */
+static bool finding_is_of_gpus(const char *key)
+{
+	return strcmp(key, "gpu_error") != 0 &&
+	       (starts_with(key, "gpu") || starts_with(key, "nvlink"));
+}
+
 static size_t finding_group(const struct finding_world *world, size_t row,
 			    struct fact_group **groups)
 {
 	const struct facts **hosts =
 		ARENA_ARRAY(world->arena, world->count + 1, const struct facts *);
-	bool is_gpus = strcmp(fact_rows[row].key, "gpus") == 0;
+	bool is_gpus = finding_is_of_gpus(fact_rows[row].key);
 	size_t count = 0;
 
 	for (size_t i = 0; i < world->count; i++)

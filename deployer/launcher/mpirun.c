@@ -67,15 +67,27 @@ static bool mpirun_is_crowded(const struct job_plan *plan)
 	return false;
 }
 
+/* The network between the hosts, or "". Open MPI leaves loopback out by itself, and takes some other network that the machine has. */
+static const char *mpirun_network(const struct job_plan *plan)
+{
+	if (*plan->hosts[0].network)
+		return plan->hosts[0].network;
+	for (size_t i = 0; i < plan->host_count; i++)
+		if (!starts_with(plan->hosts[i].member->host->address, "127."))
+			return "";
+	return "127.0.0.0/8";
+}
+
 void mpirun_add_env(const struct job_plan *plan, struct words *env)
 {
 	const struct job_host *first = plan->hosts;
+	const char *network = mpirun_network(plan);
 
 	words_add_all(env, mpirun_env);
-	if (*first->network) {
-		words_addf(env, "OMPI_MCA_btl_tcp_if_include=%s", first->network);
-		words_addf(env, "OMPI_MCA_oob_tcp_if_include=%s", first->network);
-		words_addf(env, "PRTE_MCA_prte_if_include=%s", first->network);
+	if (*network) {
+		words_addf(env, "OMPI_MCA_btl_tcp_if_include=%s", network);
+		words_addf(env, "OMPI_MCA_oob_tcp_if_include=%s", network);
+		words_addf(env, "PRTE_MCA_prte_if_include=%s", network);
 	}
 	if (*first->interface)
 		words_addf(env, "HYDRA_IFACE=%s", first->interface);
