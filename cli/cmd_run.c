@@ -148,7 +148,8 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 	if (!o->sync && *job->sync)
 		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
 	o->ranks = o->ranks || o->per_host ? o->ranks : job->ranks;
-	o->per_host = o->per_host ? o->per_host : job->per_host;
+	/* how many ranks a host of the cluster has says nothing of this machine */
+	o->per_host = o->per_host || (o->local && o->ranks) ? o->per_host : job->per_host;
 	o->gpus = o->gpus ? o->gpus : job->gpus;
 	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
 	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;

@@ -552,6 +552,8 @@ int job_run(struct fleet *fleet, const struct job_options *options, const char *
 	struct job_run run = {.output = output, .watch = watch};
 
 	job_verdict_begin(&run.verdict, result, folder, arena);
+	if (options->input == JOB_INPUT_TERMINAL)
+		run.verdict.typed_rank = options->input_rank + 1;
 	output->folder = folder;
 	output->raw_rank = options->input == JOB_INPUT_TERMINAL ? options->input_rank : -1;
 	if (job_plan_init(&run.plan, fleet, options, arena, err) < 0)

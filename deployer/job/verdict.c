@@ -227,7 +227,8 @@ void job_verdict_explain(struct job_verdict *verdict, struct fleet *fleet, bool 
 		return;
 	if (verdict->diagnosing)
 		verdict_blame_abort(verdict);
-	if (result->rank >= 0 || (with_launcher && !verdict->is_ended_here))
+	if ((result->rank >= 0 && result->rank + 1 != verdict->typed_rank) ||
+	    (result->rank < 0 && with_launcher && !verdict->is_ended_here))
 		verdict_add_tail(verdict);
 	if (verdict->diagnosing)
 		verdict_add_diagnosis(verdict, fleet);

@@ -38,6 +38,7 @@ struct job_verdict {
 	uint64_t begin_usec;
 	/* When a rank failed because another one had ended, or was killed; 0: the failure is real. */
 	uint64_t echo_usec;
+	int typed_rank; /* 1 + the rank at whose terminal the person is, and has seen its last lines; 0: none */
 	bool is_ended_here; /* ringup ended the job: what the launcher says last is about that */
 	bool is_killed; /* only the output of a rank that asked for the job's end can be a better reason, or: */
 	bool kills_all; /* the launcher is MPICH's, which kills all ranks when one ends badly */

@@ -110,7 +110,10 @@ kernel_says() {
 	END
 	[ "$(ringup run --local train 2>err)" = "[0 localhost] a $PWD" ]
 	apart ringup run --local -H gpu01 -- true
-	says 2 "--local does not go with --host"
+	says 2 "--local does not go with --hosts"
+	# how many ranks a host of the cluster has says nothing of this machine
+	sed -i 's/^jobs: {train: \(.*\)}$/jobs: {train: \1, two: {command: [sh, -c, "echo $RANK"], n: 2, ppn: 1}}/' cluster.yaml
+	[ "$(ringup run --local two 2>err | sort | xargs)" = "[0 localhost] 0 [1 localhost] 1" ]
 }
 
 @test "a job of several lines: no line is empty, and the words behind its name are its own" {
