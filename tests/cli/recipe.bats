@@ -560,3 +560,55 @@ stack_wheels() {
 	says 0
 	json 'd["os"] == "debian12" and d["script"].startswith("#!/usr/bin/env bash")'
 }
+
+@test "image.apt and image.yum leave out an OS that has none of their packages" {
+	unset RINGUP_CATALOG # the real one
+	printf 'hosts: [a]\nstack: ["torch==2.6.0+cu126", "python==3.11"]\nimage: {apt: [git]}\n' >cluster.yaml
+	apart ringup resolve
+	says 0
+	grep -qE '^os +debian12 ' ../out
+	apart ringup recipe
+	says 0
+	grep -qx ' *git' ../out || grep -qE '[ \]git( |$)' ../out
+	# the lock has the requests of the person alone
+	! grep -F 'os!=' ringup.lock | grep -F requests
+	rm ringup.lock
+	sed -i 's/apt/yum/' cluster.yaml
+	apart ringup resolve
+	says 0
+	grep -qE '^os +rockylinux9 ' ../out
+	# an OS that somebody names stays
+	printf 'hosts: [a]\nstack: ["python==3.11", "os==rockylinux9"]\nimage: {apt: [git]}\n' >cluster.yaml
+	rm ringup.lock
+	apart ringup recipe
+	says 2 'rockylinux9 has dnf: name its packages in image.yum'
+}
+
+@test "JAX with a CUDA that a request names gets the runtime that the warning says" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe jax==0.4.35 cuda==12.6 os==ubuntu22.04
+	says 0 'JAX 0.4.35 loads the CUDA 12.3 that its wheel brings, and not CUDA 12.6'
+	grep -F "'jax[cuda12]==0.4.35' 'nvidia-cuda-runtime-cu12==12.3.*'" ../out
+	# torch has fixed it
+	apart ringup recipe jax==0.4.35 torch==2.6.0 cuda==12.6 os==ubuntu22.04
+	says 0
+	! grep -F 'nvidia-cuda-runtime-cu12==12.3' ../out
+}
+
+@test "a compiler beside the OS's own is gcc and g++ for torch.compile" {
+	unset RINGUP_CATALOG # the real one
+	echo 'hosts: [a]' >cluster.yaml
+	apart ringup recipe torch==2.5.1 os==rockylinux8
+	says 0
+	grep -F "'export PATH=\"/opt/rh/gcc-toolset-14/root/usr/bin:\$PATH\" CC=gcc CXX=g++' >/usr/local/bin/g++" ../out
+	apart ringup recipe torch==2.5.1 os==rockylinux9
+	says 0
+	! grep -F '/usr/local/bin/g++' ../out
+	# what the lines make: the compiler of that folder, with its words
+	mkdir -p bin other
+	printf '#!/bin/sh\necho "other $*"\n' >other/gcc
+	printf '#!/bin/sh\n%s\nexec "$CC" "$@"\n' "export PATH=\"$PWD/other:\$PATH\" CC=gcc CXX=g++" >bin/gcc
+	chmod +x bin/gcc other/gcc
+	[ "$(PATH=$PWD/bin:$PATH gcc -c 'a b.c')" = 'other -c a b.c' ]
+}

@@ -331,12 +331,39 @@ static void explain_nothing(struct search *s, struct unsatisfied *why)
 				     : "the catalog has no stack at all";
 }
 
+/* Of "torch==2.6.0+cu999" what is wrong with the build, where the version is known; "" where that is not it. */
+static const char *explain_build(struct search *s, const struct unit *unit)
+{
+	static const char *const others[] = {"+rocm", "+xpu", "+hip"};
+	const struct domain *domain = &s->model->domains[unit->component];
+	const char *wanted = unit->req.clause_count == 1 ? unit->req.clauses[0].version : "";
+	const char *build = strchr(wanted, '+');
+
+	for (size_t i = 0; build && i < ARRAY_LEN(others); i++)
+		if (starts_with(build, others[i]))
+			return arena_printf(
+				s->model->arena,
+				"stacks are for CUDA, and %s is a build for others' GPUs", build);
+	for (size_t i = 0; build && i < domain->count; i++)
+		if (version_in_series(
+			    domain->values[i].version,
+			    arena_strndup(s->model->arena, wanted, (size_t)(build - wanted))))
+			return arena_printf(
+				s->model->arena,
+				"the catalog knows no build %s of it; 'ringup matrix %s %s==%s' lists those that it knows",
+				build, component_names[unit->component],
+				component_names[unit->component],
+				arena_strndup(s->model->arena, wanted, (size_t)(build - wanted)));
+	return "";
+}
+
 /* Explains a request that no row of the catalog passes. */
 static bool explain_unknown(struct search *s, const struct unit *unit, struct unsatisfied *why)
 {
 	const struct domain *domain = &s->model->domains[unit->component];
 	const uint8_t *admits = unit->admits[unit->component];
 	const struct value *newest = NULL, *oldest = NULL;
+	const char *build;
 
 	for (size_t i = 0; i < domain->count; i++) {
 		if (admits && admits[i])
@@ -348,13 +375,15 @@ static bool explain_unknown(struct search *s, const struct unit *unit, struct un
 	}
 	if (!admits)
 		return false;
+	build = newest ? explain_build(s, unit) : "";
 	unsatisfied_add(why, unit->text,
-			newest ? arena_printf(s->model->arena,
-					      "the catalog knows no such %s; it knows %s to %s",
-					      component_names[unit->component], oldest->version,
-					      newest->version)
-			       : arena_printf(s->model->arena, "the catalog has no rows for %s",
-					      component_names[unit->component]),
+			*build	 ? build
+			: newest ? arena_printf(s->model->arena,
+						"the catalog knows no such %s; it knows %s to %s",
+						component_names[unit->component], oldest->version,
+						newest->version)
+				 : arena_printf(s->model->arena, "the catalog has no rows for %s",
+						component_names[unit->component]),
 			newest ? newest->source : "");
 	return true;
 }
