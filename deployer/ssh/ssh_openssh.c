@@ -344,7 +344,8 @@ static bool ssh_openssh_explain_fault(struct openssh *o, const char *text,
 	const char *said =
 		fault == SSH_FAULT_STRANGE ? ssh_openssh_said(text, ": ", "\r\n", &o->arena) : "";
 
-	seen = asks ? ssh_fault_ask(o->target, &greeting) : SSH_FAULT_NONE;
+	seen = asks && !ssh_target_has_way(o->target) ? ssh_fault_ask(o->target, &greeting)
+						      : SSH_FAULT_NONE;
 	if (seen != SSH_FAULT_NONE) {
 		fault = seen;
 		said = greeting.text;
@@ -402,8 +403,9 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 			*failure = SSH_FAILED_BUSY;
 		return tunnel_failed(t, said.text, err);
 	}
-	if (!ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN &&
-	    ssh_openssh_explain(o, result->err.text, failure, err))
+	if (*failure != SSH_FAILED_LOGIN &&
+	    (ssh_target_has_way(t) ? ssh_openssh_explain_fault(o, result->err.text, failure, err)
+				   : ssh_openssh_explain(o, result->err.text, failure, err)))
 		return -1;
 	str_one_line(&result->err, SSH_SAID_BYTES);
 	return error_set(err, ERROR_FAILED,

@@ -244,6 +244,14 @@ all_three() {
 		apart ringup hosts trust </dev/null
 		says 1 "not reached by the jump host 127.0.0.3" "ssh-keyscan -p $PORT 127.0.0.3 >>fewer"
 	done
+	# the host behind it opens no session
+	end_sshd 2
+	start_sshd 2 -o MaxSessions=0
+	for transport in auto libssh2; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport, jump: 'root@127.0.0.1:$PORT'" "${THREE[1]}"
+		apart ringup exec -l true
+		says 1 "node02 (127.0.0.2 port $PORT): it lets user root log in, and opens no session; see MaxSessions"
+	done
 	end_sshd 1
 	start_sshd 1 -o AllowTcpForwarding=no
 	for transport in auto libssh2; do
