@@ -125,7 +125,7 @@ void stage_print_notes(const struct stages *s)
 
 /*
  * The warning about Docker's small /dev/shm says nothing to people whose containers get a larger one
- * from container.shm_size. It asks for 1 GB.
+ * from container.shm_size, as all do by default. It asks for 1 GB.
  */
 static const char *const *stage_plan_met(const struct stages *s)
 {
