@@ -59,6 +59,11 @@ int fleet_init(const struct cluster *cluster, const struct fleet_options *option
 				.arena = arena,
 				.count = cluster->host_count,
 				.owner = owner_nobody};
+	if (!cluster->host_count)
+		return error_set(
+			err, ERROR_USAGE,
+			"%s: there are no 'hosts' to work on: list them, as in hosts: [node01, node02]; 'run --on' and 'export' go without",
+			cluster->path ? cluster->path : "cluster.yaml");
 	fleet->container = arena_printf(arena, "ringup-%s", cluster->name);
 	fleet->jobs = options->jobs ? (size_t)options->jobs : FLEET_JOBS_DEFAULT;
 	fleet->members = ARENA_ARRAY(arena, fleet->count, struct member);

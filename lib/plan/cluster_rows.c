@@ -254,6 +254,8 @@ int cluster_read_hosts(const struct yaml_place *at, struct error *err)
 	const struct yaml *list = at->node;
 	struct host usual;
 
+	if (!list && at->map && at->map->count)
+		return 0; /* for a scheduler, which has hosts of its own; fleet_init refuses it for all else */
 	if (!list || list->kind != YAML_LIST || !list->count)
 		return yaml_error(list ? list : at->map, err,
 				  "'%s' must list at least one host, as in hosts: [node01, node02]",

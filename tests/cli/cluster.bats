@@ -102,10 +102,25 @@ accepted() {
 	END
 }
 
-@test "no hosts at all" {
-	refused no-hosts <<-'END'
+@test "no hosts at all: a scheduler has its own, and for all else they are missed" {
+	local command
+	accepted <<-'END'
 		name: lab
+		jobs: {train: {command: [python3, train.py]}}
 	END
+	apart ringup export slurm --set container=none --nodes 2 train
+	says 0
+	grep -qx '#SBATCH --nodes=2' ../out
+	for command in up 'up --dry-run' status probe doctor 'exec -- true' 'run -- true' 'run train' bench down restart 'hosts trust' 'keys install' setup 'ps --gpus'; do
+		# shellcheck disable=SC2086 # words
+		apart ringup $command
+		says 2 "cluster.yaml: there are no 'hosts' to work on: list them, as in hosts: [node01, node02]"
+	done
+	for command in 'logs node01' 'cp cluster.yaml @*:/tmp/' rollback 'wait --hosts node01'; do
+		# shellcheck disable=SC2086 # words
+		apart ringup $command
+		says 2
+	done
 }
 
 @test "an empty list of hosts" {
