@@ -601,14 +601,15 @@ stack_wheels() {
 	echo 'hosts: [a]' >cluster.yaml
 	apart ringup recipe torch==2.5.1 os==rockylinux8
 	says 0
-	grep -F "'export PATH=\"/opt/rh/gcc-toolset-14/root/usr/bin:\$PATH\" CC=gcc CXX=g++' >/usr/local/bin/g++" ../out
+	grep -A 2 -F 'export PATH="/opt/rh/gcc-toolset-14/root/usr/bin:$PATH" CC=gcc CXX=g++; \' ../out | grep -F '"$PATH" "$CC" >/usr/local/bin/gcc' >line
 	apart ringup recipe torch==2.5.1 os==rockylinux9
 	says 0
 	! grep -F '/usr/local/bin/g++' ../out
 	# what the lines make: the compiler of that folder, with its words
 	mkdir -p bin other
 	printf '#!/bin/sh\necho "other $*"\n' >other/gcc
-	printf '#!/bin/sh\n%s\nexec "$CC" "$@"\n' "export PATH=\"$PWD/other:\$PATH\" CC=gcc CXX=g++" >bin/gcc
+	sed "s,/usr/local/bin/gcc.*,$PWD/bin/gcc," line >make-it
+	PATH=$PWD/other:$PATH CC=gcc sh make-it
 	chmod +x bin/gcc other/gcc
 	[ "$(PATH=$PWD/bin:$PATH gcc -c 'a b.c')" = 'other -c a b.c' ]
 }

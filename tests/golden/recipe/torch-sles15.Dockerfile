@@ -105,8 +105,9 @@ RUN set -eu; printf '%s\n' \
 # all programs find the NCCL that comes with torch
 RUN python3.13 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # for torch.compile, gcc and g++ are the compiler of the stack
-RUN set -eu; printf '#!/bin/sh\n%s\nexec "$CC" "$@"\n' 'export CC=gcc-14 CXX=g++-14' >/usr/local/bin/gcc; \
-    printf '#!/bin/sh\n%s\nexec "$CXX" "$@"\n' 'export CC=gcc-14 CXX=g++-14' >/usr/local/bin/g++; \
+RUN set -eu; export CC=gcc-14 CXX=g++-14; \
+    printf '#!/bin/sh\nPATH=%s\nexec %s "$@"\n' "$PATH" "$CC" >/usr/local/bin/gcc; \
+    printf '#!/bin/sh\nPATH=%s\nexec %s "$@"\n' "$PATH" "$CXX" >/usr/local/bin/g++; \
     chmod 755 /usr/local/bin/gcc /usr/local/bin/g++
 # ssh between workers: names, ports, keys and known_hosts come from the mounted folder
 RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_config' >/etc/ssh/ssh_config.d/ringup.conf; \
