@@ -3,6 +3,7 @@
 #include "cli/app/stage_job.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/foreign.h"
 #include "core/json.h"
 #include "core/log.h"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define LAB_JOBS_END_S 30 /* then they are killed; a job has 4 s of grace unless it says more */
+#define LAB_STATE "lab/state.json" /* where there is a lab */
 #define LAB_JOBS_PAUSE_USEC 100000
 
 struct options {
@@ -141,7 +143,8 @@ static size_t lab_signal_jobs(const struct stages *s, int signal)
 	if (job_records_list(&s->cluster, &arena, &list, &count, &ignored) < 0)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		if (*list[i].ended || list[i].pid <= 1 || !job_is_alive(&list[i]))
+		if (*list[i].ended || *list[i].scheduler || list[i].pid <= 1 ||
+		    !job_is_alive(&list[i]))
 			continue;
 		running++;
 		if (!signal)
@@ -159,7 +162,9 @@ static int lab_end_jobs(struct context *ctx, struct error *err)
 	struct error ignored = {0};
 	struct stages s;
 
-	if (stage_cluster_or_defaults(&s, ctx, &ignored) < 0 || !lab_signal_jobs(&s, SIGINT))
+	if (stage_cluster_or_defaults(&s, ctx, &ignored) < 0 ||
+	    !file_exists(cluster_state_path(&s.cluster, LAB_STATE, ctx->arena)) ||
+	    !lab_signal_jobs(&s, SIGINT))
 		return 0;
 	while (lab_signal_jobs(&s, 0)) {
 		if (interrupt_check(err) < 0)

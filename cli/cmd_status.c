@@ -37,7 +37,8 @@ static const struct opt options[] = {
 struct status_row {
 	const char *state;
 	struct health health;
-	const char *gpus;  /* what is wrong between its GPUs and those of its container, or "" */
+	const char *gpus; /* what is wrong between its GPUs and those of its container, or "" */
+	enum container_gpus container_gpus;
 	const char *error; /* what is wrong with the host, or NULL */
 };
 
@@ -85,6 +86,12 @@ static const char *state_of(const struct member *m)
 	return m->state.running ? "running" : "stopped";
 }
 
+static bool status_is_up(const struct member *m)
+{
+	return !is_foreign(m) && !status_is_paused(m) &&
+	       (m->engine->has_containers ? m->state.running : *m->state.mesh);
+}
+
 static int status_ask_one(struct member *m, void *arg, struct error *err)
 {
 	struct status *status = arg;
@@ -94,9 +101,10 @@ static int status_ask_one(struct member *m, void *arg, struct error *err)
 	status->rows[m->index].gpus = "";
 	if (is_foreign(m))
 		return 0;
-	if (m->state.running && m->engine->has_containers && !status_is_paused(m) &&
-	    strcmp(status->stages->cluster.accelerator, "cpu") != 0 && !*m->facts.gpu_error &&
-	    member_compare_gpus(m, &status->rows[m->index].gpus, &ignored) < 0)
+	if (wanted && strcmp(wanted->accelerator, "cuda") == 0 && status_is_up(m) &&
+	    m->engine->has_containers && !*m->facts.gpu_error &&
+	    member_compare_gpus(m, &status->rows[m->index].container_gpus,
+				&status->rows[m->index].gpus, &ignored) < 0)
 		status->rows[m->index].gpus = "";
 	return member_ask_health(m, wanted,
 				 wanted ? wanted->keys.members[m->index].host_public : NULL,
@@ -125,12 +133,6 @@ static int status_say_absent(const struct member *m, const struct health *health
 		"%s: its container has ended with status %d; its log ends: %s; 'ringup up' starts it, 'ringup logs %s' shows more",
 		name, m->state.exit_status,
 		*health->last_words ? health->last_words : "(it is empty)", name);
-}
-
-static bool status_is_up(const struct member *m)
-{
-	return !is_foreign(m) && !status_is_paused(m) &&
-	       (m->engine->has_containers ? m->state.running : *m->state.mesh);
 }
 
 /* A cluster for CPUs does not care. */
@@ -356,6 +358,9 @@ static void status_add_health(const struct member *m, const struct health *healt
 
 static cJSON *status_host_json(const struct member *m, const struct status_row *row)
 {
+	static const char *const gpus[] = {[CONTAINER_GPUS_FINE] = "",
+					   [CONTAINER_GPUS_FEWER] = "fewer",
+					   [CONTAINER_GPUS_LOST] = "lost"};
 	cJSON *item = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(item, "host", m->host->name);
@@ -372,6 +377,7 @@ static cJSON *status_host_json(const struct member *m, const struct status_row *
 	cJSON_AddNumberToObject(item, "disk_free_bytes", m->facts.disk_free_bytes);
 	cJSON_AddNumberToObject(item, "gpus", (double)gpu_count(&m->facts));
 	json_add_text(item, "gpu_error", m->facts.gpu_error);
+	json_add_text(item, "container_gpus", gpus[row->container_gpus]);
 	status_add_health(m, &row->health, item);
 	if (is_there(m))
 		status_add_owner(m, item);

@@ -186,6 +186,8 @@ int stage_job_on(const struct stages *s, const char *host, struct arena *arena, 
 		const char *const *on = list[i].host_names;
 		bool is_there = !host || !on || !*on;
 
+		if (host && *list[i].scheduler)
+			continue; /* it runs on other hosts */
 		for (; !is_there && *on; on++)
 			is_there = strcmp(*on, host) == 0;
 		if (is_there && !*list[i].ended && !list[i].is_local &&

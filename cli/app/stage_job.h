@@ -14,12 +14,15 @@ struct detached {
 
 /*
  * Goes on in a new process without this terminal. In the process that was called, *is_parent becomes
- * true once the job has begun or waits in line, and its name is known; a job that does not begin is an error there
+ * true once detached_began was called there, and the job's name is known; a job that fails before is an error there
  * with the same status.
  */
 int detach(struct detached *detached, bool *is_parent, struct error *err);
 
-/* In the new process: the job has begun, or waits in line. From now on it writes to FOLDER/ringup.log. */
+/*
+ * In the new process: the job has begun and goes on, has ended well, or waits in line. From now on it writes to FOLDER/ringup.log.
+ * Called again it does nothing.
+ */
 void detached_began(struct detached *detached, const char *name, const char *folder);
 
 /* The stack of ringup.lock, or NULL when there is none: what was built. */

@@ -118,6 +118,10 @@ static const char *watch_remedy(const cJSON *item, struct arena *arena)
 	const char *state = watch_text(item, "state", arena);
 	const char *differs = watch_text(item, "differs", arena);
 
+	/* a GPU that was lost comes back by no repair of a container */
+	if (strcmp(watch_text(item, "container_gpus", arena), "lost") == 0)
+		return NULL;
+
 	if (strcmp(state, "running") == 0 && !*differs &&
 	    strcmp(watch_text(item, "sshd", arena), "silent") == 0)
 		return "restart";

@@ -170,21 +170,27 @@ static bool gpus_are_lost(struct member *m, size_t seen)
 	return wish.kind == GPU_ALL && seen > gpu_count(&m->facts) && seen < GPUS_UNKNOWN;
 }
 
-int member_compare_gpus(struct member *m, const char **trouble, struct error *err)
+int member_compare_gpus(struct member *m, enum container_gpus *gpus, const char **trouble,
+			struct error *err)
 {
 	size_t wanted = gpus_nodes_wanted(m), seen;
 
 	*trouble = "";
+	*gpus = CONTAINER_GPUS_FINE;
 	if (!wanted)
 		return 0;
 	if (gpus_seen(m, &seen, err) < 0)
 		return -1;
 	if (gpus_are_lost(m, seen))
+		*gpus = CONTAINER_GPUS_LOST;
+	else if (seen < wanted)
+		*gpus = CONTAINER_GPUS_FEWER;
+	if (*gpus == CONTAINER_GPUS_LOST)
 		*trouble = arena_printf(
 			&m->arena,
 			"its container was given %zu GPUs, and the host has %zu now: what is lost fails in a job that uses it; 'ringup restart %s' leaves it out",
 			seen, gpu_count(&m->facts), m->host->name);
-	else if (seen < wanted)
+	else if (*gpus == CONTAINER_GPUS_FEWER)
 		*trouble = arena_printf(
 			&m->arena,
 			"its container sees %zu of the %zu GPUs that it was to get; 'ringup up' starts it again",

@@ -23,11 +23,16 @@ void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
  */
 void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
 
-/*
- * Sets *trouble to what is wrong between the GPUs of a running container and those that its host is to give it: it sees fewer, since
- * some came back after it began, or more, since some were lost. "" when nothing is. In the member's arena.
- */
-int member_compare_gpus(struct member *member, const char **trouble, struct error *err);
+/* What a running container sees of the GPUs that its host is to give it. */
+enum container_gpus {
+	CONTAINER_GPUS_FINE,
+	CONTAINER_GPUS_FEWER, /* some came back after it began */
+	CONTAINER_GPUS_LOST,  /* it was given more than the host has now */
+};
+
+/* Asks a running container. *trouble says what is wrong, "" when nothing is; in the member's arena. */
+int member_compare_gpus(struct member *member, enum container_gpus *gpus, const char **trouble,
+			struct error *err);
 
 /* ERROR_FAILED with what nvidia-smi said when it failed on a member that is to give its GPUs. */
 int member_check_gpu_error(struct member *member, struct error *err);

@@ -427,7 +427,7 @@ static void run_look(struct job_run *run)
 		run_check_end(run, now);
 	if (run->is_running)
 		run_check_hang(run, now);
-	if (!run->is_over)
+	if (!run->is_over && !run->verdict.result->status)
 		run_tell_stays(run, now);
 	if (now - run->beat_usec > BEAT_USEC) {
 		run->beat_usec = now;

@@ -180,12 +180,21 @@ static const char *lease_story(const struct lease_job *job)
 	return arena_strdup(job->arena, out.length ? out.text : "");
 }
 
-/* A host that would have room, if its GPUs worked; or the count of the hosts. */
+/*
+ * The first host whose GPUs the cluster may use and that do not work, where it may be what the job lacks: some other host has
+ * room for a rank, or none works. The count of the hosts where there is none.
+ */
 static size_t lease_first_broken(const struct lease_job *job)
 {
-	size_t i = 0;
+	size_t i = 0, total = 0;
 
-	while (i < job->fleet->count && !job->answers[i].is_broken)
+	for (size_t k = 0; k < job->fleet->count; k++)
+		total += lease_gpus_total(&job->answers[k]);
+	if (total && !lease_sum(job->total, job->fleet->count))
+		return job->fleet->count; /* one rank wants more than a host has */
+	while (i < job->fleet->count &&
+	       (!job->answers[i].is_broken ||
+		strcmp(member_lease_among(&job->fleet->members[i]), "-") == 0))
 		i++;
 	return i;
 }

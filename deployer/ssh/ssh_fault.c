@@ -92,7 +92,7 @@ enum ssh_fault ssh_fault_look(int fd, uint64_t deadline_usec, struct str *said)
 {
 	for (;;) {
 		char text[LOOK_BYTES + 1] = "";
-		struct pollfd ready = {.fd = fd, .events = POLLIN};
+		struct pollfd ready = {.fd = fd, .events = POLLIN | POLLRDHUP};
 		ssize_t got = recv(fd, text, LOOK_BYTES, MSG_PEEK);
 		int left = clock_left_msec(deadline_usec);
 
@@ -104,6 +104,8 @@ enum ssh_fault ssh_fault_look(int fd, uint64_t deadline_usec, struct str *said)
 			return got > 0 ? fault_of_greeting(text, (size_t)got, said)
 				       : SSH_FAULT_SILENT;
 		poll(&ready, 1, left < INTERRUPT_POLL_MSEC ? left : INTERRUPT_POLL_MSEC);
+		if (got > 0 && (ready.revents & (POLLRDHUP | POLLHUP))) /* no more comes */
+			return fault_of_greeting(text, (size_t)got, said);
 		if (got > 0)
 			usleep(LOOK_PAUSE_USEC); /* it stays readable while the line is not whole */
 	}

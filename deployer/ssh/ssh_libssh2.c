@@ -340,10 +340,12 @@ static int ssh_libssh2_handshake(struct native *n, const struct known_hosts *kno
 	while ((rc = session_handshake(n->session, n->fd, &n->peer)) == LIBSSH2_ERROR_EAGAIN)
 		if (ssh_libssh2_wait_ready(n, deadline_usec, "logging in", err) < 0)
 			return -1;
+	if (rc == 0)
+		str_clear(&n->greeting); /* a notice before the version (RFC 4253, section 4.2) */
 	if (rc != LIBSSH2_ERROR_KEX_FAILURE && rc != LIBSSH2_ERROR_KEY_EXCHANGE_FAILURE)
 		return rc ? ssh_libssh2_not_greeted(n, SSH_FAULT_BROKEN, err) : 0;
 	*failure = SSH_FAILED_HOST_KEY; /* nothing in common: RSA alone, perhaps */
-	return ssh_libssh2_not_greeted(n, SSH_FAULT_STRANGE, err);
+	return ssh_fault_set(n->target, SSH_FAULT_STRANGE, "", err);
 }
 
 static int start_session(struct native *n, uint64_t deadline_usec, enum ssh_failure *failure,

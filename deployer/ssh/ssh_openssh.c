@@ -341,8 +341,10 @@ static bool ssh_openssh_explain_fault(struct openssh *o, const char *text,
 	_cleanup_(str_release) struct str greeting = STR_INIT;
 	bool asks;
 	enum ssh_fault fault = ssh_openssh_fault(text, &asks), seen;
-	const char *said =
-		fault == SSH_FAULT_STRANGE ? ssh_openssh_said(text, ": ", "\r\n", &o->arena) : "";
+	const char *said = fault == SSH_FAULT_STRANGE
+				   ? ssh_openssh_said(strstr(text, "Unable to negotiate with "),
+						      ": ", "\r\n", &o->arena)
+				   : "";
 
 	seen = asks && !ssh_target_has_way(o->target) ? ssh_fault_ask(o->target, &greeting)
 						      : SSH_FAULT_NONE;

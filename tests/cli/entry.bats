@@ -208,6 +208,18 @@ touch ran|no|'"';touch ran;'|" ]
 	[ -z "$(ls -A)" ]
 }
 
+@test "lab down without a lab ends no job" {
+	printf 'hosts: [a]\n' >cluster.yaml
+	apart ringup run --local -d --name stays -- sleep 4712
+	says 0
+	apart ringup lab down
+	says 0
+	grep -qx 'there is no lab here' ../out
+	pgrep -f '^sleep 4712$'
+	apart ringup stop stays
+	says 0
+}
+
 @test "one host is one host" {
 	local lab=$BATS_TEST_TMPDIR/one
 	mkdir "$lab"

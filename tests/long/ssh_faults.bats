@@ -23,7 +23,7 @@ peer() {
 		import socket, sys, threading, time
 		def treat(c):
 		    try:
-		        exec(sys.argv[2], {"c": c, "time": time, "socket": socket})
+		        exec(sys.argv[2], {"c": c, "time": time, "socket": socket, "sys": sys, "threading": threading})
 		    except OSError:
 		        pass
 		s = socket.socket()
@@ -122,6 +122,29 @@ time.sleep(60)" >full 3>&- 4>&- &
 	same_of_peer 'c.sendall(b"220 mail.example.com ESMTP\r\n"); c.recv(1000); c.sendall(b"500 no\r\n"); time.sleep(100)' "${greeting}220 mail.example.com ESMTP\""
 	same_of_peer 'c.sendall(b"\x15\x03\x01\x00\x02\x02\x0a\x1b[2J")' "${greeting}??????\""
 	same_of_peer 'c.sendall(b"SSH-1.5-1.2.33\r\n"); time.sleep(100)' 'it speaks SSH 1 only ("SSH-1.5-1.2.33")'
+}
+
+@test "an sshd that says a notice before its version, and a port that says a word and closes" {
+	peer 'd = socket.create_connection(("127.0.0.1", int(sys.argv[1]))); c.sendall(b"Authorized use only\r\n")
+def copy(a, b):
+    while data := a.recv(65536):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+threading.Thread(target=copy, args=(c, d), daemon=True).start(); copy(d, c)'
+	for transport in libssh2 openssh; do
+		cluster "key: ed25519, known_hosts: known, transport: $transport" "${THREE[1]}"
+		apart timeout 60 ringup exec -l -- echo fine
+		says 0
+		grep -qx 'node02: fine' ../out
+	done
+	kill "$PEER"
+	wait "$PEER" || true
+	peer 'c.sendall(b"OK"); c.shutdown(socket.SHUT_WR); time.sleep(20)'
+	cluster "key: ed25519, known_hosts: known, transport: libssh2" "${THREE[1]}"
+	local begin=$SECONDS
+	apart ringup --timeout 30 exec -l true
+	says 1 'what listens there is no sshd: it begins with "OK"'
+	[ $((SECONDS - begin)) -lt 20 ]
 }
 
 @test "a port that says nothing first: a stuck sshd, or a web server" {
