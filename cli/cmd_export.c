@@ -49,6 +49,12 @@ static const struct opt options[] = {
 	OPT_END,
 };
 
+/* On one machine so many ranks, or roles, are all of its node's, whatever ppn is. */
+static int export_said_nodes(const struct options *o, int nodes, const struct cluster_job *job)
+{
+	return o->nodes ? o->nodes : o->ranks || *job->roles ? nodes : 0;
+}
+
 /* What the job of the cluster file says where no option does. */
 static int export_take_job(struct stages *s, const struct options *o, const char *const *arguments,
 			   struct export_wish *wish, const char **launcher, const char **roles,
@@ -64,8 +70,8 @@ static int export_take_job(struct stages *s, const struct options *o, const char
 	wish->job.name = job->name;
 	wish->job.env = job->env;
 	wish->job.workdir = job->workdir;
-	wish->job.ranks = job->ranks;
-	wish->job.per_host = job->per_host;
+	stage_job_ranks(job, *job->roles, export_said_nodes(o, wish->nodes, job), &wish->job.ranks,
+			&wish->job.per_host);
 	wish->job.gpus = job->gpus;
 	wish->job.timeout_s = job->timeout_s;
 	wish->job.hang_timeout_s = job->hang_timeout_s;
@@ -77,12 +83,6 @@ static int export_take_job(struct stages *s, const struct options *o, const char
 		log_warn(
 			"the job's folder %s is not in the image, and nobody brings it there: put it into image.files",
 			job->sync);
-	/* what is said here counts more; and on one machine ppn is what all hosts have at most */
-	if (o->ranks || o->per_host || o->nodes ||
-	    (wish->nodes == 1 && (job->ranks || *job->roles)))
-		wish->job.per_host = 0;
-	if (o->ranks || o->per_host || o->nodes)
-		wish->job.ranks = 0;
 	return stage_job_command(s, job, arguments + 1, &wish->job.command, err);
 }
 
@@ -131,7 +131,11 @@ static int export_job(struct stages *s, const struct options *o, const char *con
 	struct words env = WORDS_INIT(s->arena);
 
 	wish->is_worker = !*arguments;
-	wish->job = (struct job_options){.name = WORKER_NAME, .command = worker, .workdir = ""};
+	wish->job = (struct job_options){.name = WORKER_NAME,
+					 .command = worker,
+					 .workdir = "",
+					 .ranks = o->ranks,
+					 .per_host = o->per_host};
 	if (*arguments) {
 		wish->job.name = "job";
 		if (!arguments[1] && !strchr(*arguments, '/') &&
@@ -145,8 +149,6 @@ static int export_job(struct stages *s, const struct options *o, const char *con
 		return -1;
 	wish->job.env = words_list(&env);
 	wish->job.name = o->name ? o->name : wish->job.name;
-	wish->job.ranks = o->ranks ? o->ranks : wish->job.ranks;
-	wish->job.per_host = o->per_host ? o->per_host : wish->job.per_host;
 	wish->job.gpus = o->gpus ? o->gpus : wish->job.gpus;
 	if (!job_name_is_right(wish->job.name))
 		return error_set(err, ERROR_USAGE,

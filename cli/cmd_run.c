@@ -129,6 +129,7 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 {
 	const struct cluster_job *job = cluster_job(&s->cluster, (*arguments)[0]);
 	struct words env = WORDS_INIT(s->arena);
+	bool is_said = o->per_host;
 
 	if (job && stage_check_job(s, job, err) < 0)
 		return -1;
@@ -147,9 +148,10 @@ static int take_job(const struct stages *s, struct options *o, const char *const
 	o->workdir = o->workdir ? o->workdir : job->workdir;
 	if (!o->sync && *job->sync)
 		o->sync = cluster_path(&s->cluster, job->sync, s->arena);
-	o->ranks = o->ranks || o->per_host ? o->ranks : job->ranks;
+	stage_job_ranks(job, o->roles, o->nodes, &o->ranks, &o->per_host);
 	/* how many ranks a host of the cluster has says nothing of this machine */
-	o->per_host = o->per_host || (o->local && o->ranks) ? o->per_host : job->per_host;
+	if (o->local && o->ranks && !is_said)
+		o->per_host = 0;
 	o->gpus = o->gpus ? o->gpus : job->gpus;
 	o->timeout_s = o->timeout_s ? o->timeout_s : job->timeout_s;
 	o->hang_timeout_s = o->hang_timeout_s ? o->hang_timeout_s : job->hang_timeout_s;

@@ -357,6 +357,21 @@ static void stage_warn_of_starter(const struct stages *s, const struct cluster_j
 	}
 }
 
+void stage_job_ranks(const struct cluster_job *job, bool has_roles, int nodes, int *ranks,
+		     int *per_host)
+{
+	bool is_said = *ranks || *per_host;
+
+	/* both say how many a node has; the roles are so many ranks, too */
+	if (!*per_host && !(nodes && (*ranks || has_roles)))
+		*per_host = job->per_host;
+	if (is_said)
+		return;
+	if (!nodes || !*per_host ||
+	    (job->ranks <= nodes * *per_host && job->ranks > (nodes - 1) * *per_host))
+		*ranks = job->ranks;
+}
+
 int stage_take_env(const struct words *said, struct words *env, struct error *err)
 {
 	for (size_t i = 0; i < said->count; i++) {

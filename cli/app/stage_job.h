@@ -46,6 +46,14 @@ int stage_job_command(const struct stages *stages, const struct cluster_job *job
 int stage_check_jobs(const struct stages *stages, struct error *err);
 int stage_check_job(const struct stages *stages, const struct cluster_job *job, struct error *err);
 
+/*
+ * The ranks of a job of cluster.yaml in all and on a node, where the command line says something of them and of the nodes; 0: it does
+ * not. The job's keys stand for what is not said, and each gives way where what is said leaves no room for it: 8 ranks on 2 nodes are 4
+ * on each, and 2 nodes of 8 are 16 ranks.
+ */
+void stage_job_ranks(const struct cluster_job *job, bool has_roles, int nodes, int *ranks,
+		     int *per_host);
+
 /* The words of --env: NAME=VALUE, or NAME for the value that it has here. Adds NAME=VALUE. ERROR_USAGE for one without a value. */
 int stage_take_env(const struct words *said, struct words *env, struct error *err);
 

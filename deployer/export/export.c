@@ -239,6 +239,8 @@ static int export_place_on_nodes(struct export_wish *wish, struct error *err)
 		wish->per_node = (job->ranks + wish->nodes - 1) / wish->nodes;
 	if (!wish->per_node)
 		wish->per_node = cluster->host_count ? export_slots(wish, &cluster->hosts[0]) : 1;
+	if (wish->nodes == 1 && job->ranks && job->ranks < wish->per_node)
+		wish->per_node = job->ranks;
 	wish->world = job->ranks ? job->ranks : wish->nodes * wish->per_node;
 	if (wish->world > wish->nodes * wish->per_node ||
 	    wish->world <= (wish->nodes - 1) * wish->per_node)

@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# How many ranks an exported job has, and where: what the command line says, and what the job's keys say where it does not.
+
+load helper
+IMAGE=registry.example:5000/team/lab@sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+
+setup() {
+	common_setup
+	cat >cluster.yaml <<-'END'
+		name: lab
+		hosts: ["node[01-04]"]
+		registry: {address: "registry.example:5000", namespace: team}
+		stack: ["openmpi"]
+		jobs:
+		  j: {command: [python3, train.py], launcher: torchrun, ppn: 8, n: 32}
+		  few: {command: [python3, train.py], launcher: torchrun, ppn: 8, n: 4}
+		  sum: {command: [python3, train.py], launcher: torchrun, n: 4}
+		  parts: {command: [python3, ps.py], launcher: tf, ppn: 2, roles: "chief=1,worker=2,ps=1"}
+	END
+}
+
+# places NODES EACH COMMAND WORD...: the job has so many nodes with so many ranks on each.
+places() {
+	local nodes=$1 each=$2
+	shift 2
+	apart "$@"
+	[ "$status" -eq 0 ] || { cat ../err; return 1; }
+	grep -oE -- '--nproc_per_node=[0-9]+|--nnodes=[0-9]+' ../out | sort -u |
+		diff - <(printf -- '--nnodes=%d\n--nproc_per_node=%d\n' "$nodes" "$each")
+}
+
+@test "a job's ppn and n stand for what the command line does not say" {
+	local how
+	for how in "export slurm --image $IMAGE" "export kubernetes --image $IMAGE" "run --on slurm --dry-run"; do
+		places 4 8 ringup $how j
+		places 2 8 ringup $how --nodes 2 j
+		places 2 8 ringup $how -n 16 j
+		places 4 4 ringup $how -n 16 --nodes 4 j
+		places 2 4 ringup $how --nodes 2 --ppn 4 j
+		places 4 4 ringup $how --ppn 4 j
+		places 1 4 ringup $how --nodes 1 few
+		places 2 2 ringup $how --nodes 2 sum
+	done
+	apart ringup export slurm --set container=none --nodes 2 j
+	grep -qxF '#SBATCH --nodes=2' ../out
+	sed -i 's/hosts: .*/hosts: [{hosts: "node[01-04]", slots: 8}]/; s/ppn: 8/ppn: 4/' cluster.yaml
+	places 2 4 ringup export slurm --set container=none --nodes 2 j
+	places 2 4 ringup run --on slurm --dry-run --nodes 2 j
+	# roles are so many ranks, however many nodes there are
+	apart ringup export kubernetes --image "$IMAGE" --nodes 4 parts
+	[ "$status" -eq 0 ]
+}
