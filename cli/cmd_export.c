@@ -294,6 +294,27 @@ static const char *export_origin(const struct options *o, const char *const *arg
 	return export_line(words.list, arena);
 }
 
+/* One machine takes the ranks of one node, unless somebody says how many it takes. */
+static int export_take_machine(const struct exporter *exporter, const struct options *o,
+			       bool is_job, struct export_wish *wish, struct error *err)
+{
+	int whole;
+
+	if (!exporter->is_one_node)
+		return 0;
+	if (o->nodes > 1)
+		return error_set(
+			err, ERROR_USAGE,
+			"--nodes %d: %s has one machine; -n N says how many ranks its one container has",
+			o->nodes, exporter->name);
+	whole = o->ranks || o->per_host ? 0 : export_take_one_node(wish);
+	if (whole && is_job && !o->nodes)
+		log_warn(
+			"%s has one machine: it gets the ranks of one node (%d) of the job's %d; -n %d puts all of them into its one container, and --nodes 1 says that one node is meant",
+			exporter->name, wish->job.per_host, whole, whole);
+	return 0;
+}
+
 static int export_run(struct context *ctx, void *values, const char *const *arguments,
 		      struct error *err)
 {
@@ -317,8 +338,11 @@ static int export_run(struct context *ctx, void *values, const char *const *argu
 	export_read_facts(&s, &wish);
 	wish.job.lock = wish.plan;
 	if (export_check(exporter, &wish, err) < 0 ||
-	    export_check_image(exporter, &wish, err) < 0 || export_place(&wish, err) < 0 ||
-	    exporter->write(&wish, &files, err) < 0)
+	    export_check_image(exporter, &wish, err) < 0 ||
+	    export_take_machine(exporter, o,
+				arguments[1] && cluster_job(wish.cluster, arguments[1]), &wish,
+				err) < 0 ||
+	    export_place(&wish, err) < 0 || exporter->write(&wish, &files, err) < 0)
 		return -1;
 	export_warn_registry(&wish);
 	export_warn_of_secrets(exporter, &wish);

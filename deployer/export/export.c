@@ -251,6 +251,29 @@ static int export_place_on_nodes(struct export_wish *wish, struct error *err)
 	return 0;
 }
 
+int export_take_one_node(struct export_wish *wish)
+{
+	const struct cluster *cluster = wish->cluster;
+	struct export_wish whole = *wish;
+	struct error ignored = {0};
+	int slots = cluster->host_count ? export_slots(wish, &cluster->hosts[0]) : 1;
+
+	if (wish->job.roles)
+		return 0;
+	whole.nodes = 0;
+	if (export_place_on_hosts(&whole, &ignored) < 0) {
+		/* its hosts are others, and only ppn says what a node has */
+		if (!wish->job.per_host || wish->job.ranks <= slots)
+			return 0;
+		whole.world = wish->job.ranks;
+	} else if (whole.nodes < 2) {
+		return 0;
+	}
+	wish->job.ranks = 0;
+	wish->job.per_host = slots;
+	return whole.world;
+}
+
 int export_place(struct export_wish *wish, struct error *err)
 {
 	const struct cluster *cluster = wish->cluster;

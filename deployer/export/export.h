@@ -104,6 +104,12 @@ int export_check(const struct exporter *exporter, const struct export_wish *wish
  */
 int export_place(struct export_wish *wish, struct error *err);
 
+/*
+ * For an engine of one machine, before export_place: a job that has more than one node by its own keys becomes what one of them has.
+ * Returns how many ranks the whole job has, or 0 where all of them are here. Roles stay together.
+ */
+int export_take_one_node(struct export_wish *wish);
+
 /* ERROR_USAGE unless all settings of the wish are among the names; "": none is. For exporter.look. */
 int export_check_look(const struct export_wish *wish, const char *const *names, struct error *err);
 

@@ -207,9 +207,10 @@ static int compose_write(const struct export_wish *given, struct export_files *f
 		return -1;
 	str_addf(&out,
 		 "# %s\n"
-		 "# The job '%s' on this machine alone, with all of its ranks in one container:\n"
+		 "# The job '%s' on this machine alone, with %d rank%s in one container:\n"
 		 "#   %sdocker compose -f compose.yaml up --exit-code-from %s\n",
-		 wish->origin, wish->job.name, limit, wish->job.name);
+		 wish->origin, wish->job.name, wish->world, wish->world == 1 ? "" : "s", limit,
+		 wish->job.name);
 	str_add(&out, "services:\n  ");
 	yaml_add_text(&out, wish->job.name, 2);
 	str_add(&out, ":\n");
@@ -231,7 +232,7 @@ static const struct export_setting compose_settings[] = {{0}};
 
 const struct exporter exporter_compose = {
 	.name = "compose",
-	.help = "one machine, by Docker Compose: all ranks in one container",
+	.help = "one machine, by Docker Compose: the ranks of one node in one container",
 	.settings = compose_settings,
 	.needs_image = true,
 	.is_one_node = true,

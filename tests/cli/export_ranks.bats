@@ -51,3 +51,40 @@ places() {
 	apart ringup export kubernetes --image "$IMAGE" --nodes 4 parts
 	[ "$status" -eq 0 ]
 }
+
+# machine RANKS WORD...: Compose's one container has so many ranks.
+machine() {
+	local ranks=$1
+	shift
+	places 1 "$ranks" ringup export compose --image "$IMAGE" "$@"
+}
+
+@test "Compose has one machine: the ranks of one node, which it says, unless somebody says how many" {
+	machine 8 j
+	says 0 "compose has one machine: it gets the ranks of one node (8) of the job's 32; -n 32 puts all of them" "--nodes 1 says"
+	grep -qF "with 8 ranks in one container" ../out
+	machine 8 --nodes 1 j
+	[ ! -s ../err ]
+	machine 32 -n 32 j
+	[ ! -s ../err ]
+	machine 2 --ppn 2 j
+	machine 4 few
+	[ ! -s ../err ]
+	machine 1 sum
+	says 0 "it gets the ranks of one node (1) of the job's 4"
+	machine 1 --launcher torchrun -- ./x
+	[ ! -s ../err ]
+	apart ringup export compose --image "$IMAGE" --nodes 2 j
+	says 2 "--nodes 2: compose has one machine; -n N says"
+	# more ranks than the hosts have room for: ppn says what a node has, and else nobody does
+	sed -i 's/n: 32/n: 64/; s/n: 4}/n: 6}/' cluster.yaml
+	machine 8 j
+	says 0 "of the job's 64"
+	machine 6 sum
+	# GPUs are those of a node, too
+	sed -i 's/hosts: .*/hosts: [{hosts: "node[01-04]", gpus: 8}]/; s/stack: .*/stack: [torch]/; s/n: 64/n: 32/' cluster.yaml
+	unset RINGUP_CATALOG
+	machine 8 j
+	grep -qF 'count: 8' ../out
+	machine 6 sum
+}
