@@ -88,3 +88,14 @@ machine() {
 	grep -qF 'count: 8' ../out
 	machine 6 sum
 }
+
+@test "Compose: Open MPI starts more ranks than there are processors" {
+	local ranks=$(($(nproc --all) + 3)) words env
+	apart ringup export compose --image "$IMAGE" --launcher mpirun -n "$ranks" -- sh -c 'echo rank $OMPI_COMM_WORLD_RANK'
+	[ "$status" -eq 0 ] || { cat ../err; return 1; }
+	mapfile -d '' -t words < <(python3 -c 'import yaml
+job = yaml.safe_load(open("../out"))["services"]["job"]
+words = [f"{name}={value}" for name, value in job["environment"].items()] + job["command"]
+print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
+	[ "$(timeout 60 env "${words[@]}" </dev/null | grep -c '^rank ')" = "$ranks" ]
+}
