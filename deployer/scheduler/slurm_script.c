@@ -359,7 +359,10 @@ static void script_add_image(const struct script *s)
 	str_addf(
 		s->out,
 		"\n# One file for all nodes; a login is apptainer's own: apptainer registry login\n"
-		"[ -e %s ] || { apptainer pull%s %s.$SLURM_JOB_ID docker://%s && mv %s.$SLURM_JOB_ID %s; }\n",
+		"if ! [ -e %s ]; then\n"
+		"\tapptainer pull%s %s.$SLURM_JOB_ID docker://%s\n"
+		"\tmv %s.$SLURM_JOB_ID %s\n"
+		"fi\n",
 		sif, is_http ? " --no-https" : "", sif, s->wish->image, sif, sif);
 }
 

@@ -48,6 +48,22 @@ script() {
 	! grep -rn "StrictHostKeyChecking\|password" "$ROOT/tests/golden/export/"*.sbatch
 }
 
+@test "an image that Apptainer cannot pull ends the script with Apptainer's own words and status" {
+	ringup export slurm --image "$IMAGE" --set container=apptainer plain >job.sbatch
+	mkdir bin
+	printf '#!/bin/sh\necho "$0 $*" >>calls\n' >bin/srun
+	printf '#!/bin/sh\necho node01\n' >bin/scontrol
+	printf '#!/bin/sh\necho "FATAL: no such image" >&2\nexit 255\n' >bin/apptainer
+	chmod +x bin/*
+	run -255 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node01 bash job.sbatch
+	[[ $output == *"FATAL: no such image"* ]]
+	[ ! -e calls ]
+	printf '#!/bin/sh\ntouch "$2"\n' >bin/apptainer
+	run -0 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node01 bash job.sbatch
+	[ -e lab-001122334455.sif ]
+	[ "$(grep -c "/srun " calls)" = 2 ]
+}
+
 @test "settings of sites, modules, images of Docker Hub, and nodes with different numbers of ranks" {
 	sed -i 's#"/data:/data:ro"#"/data:/data:z,ro"#' cluster.yaml
 	ringup export slurm --image "docker.io/team/lab@${IMAGE#*@}" --set licenses=scratch:1 --set gres=nvme:1 --set mem-per-cpu=4G \
