@@ -100,7 +100,7 @@ static const struct slurm_form {
 	{"array", "[0-9]+(-[0-9]+(:[0-9]+)?)?(,[0-9]+(-[0-9]+(:[0-9]+)?)?)*(%[0-9]+)?",
 	 "numbers are needed, as 0-9, 1,3,7 or 0-99%4"},
 	{"signal",
-	 "([RB]+:)?([0-9]+|(SIG)?(HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN|TTOU))"
+	 "(R:)?([0-9]+|(SIG)?(HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN|TTOU))"
 	 "(@[0-9]+)?",
 	 "a signal and seconds before the limit are needed, as TERM@60"},
 	{"mail-type",
@@ -129,6 +129,21 @@ static int slurm_check_forms(const struct settings *s, struct error *err)
 					 form->needed);
 	}
 	return 0;
+}
+
+/* sbatch(1), --signal: without "B:" the steps get it, and their ranks; with it bash alone, which ends with its steps. */
+static int slurm_check_signal(const struct settings *s, struct error *err)
+{
+	const char *value = slurm_value(s, "signal");
+	const char *colon = strchr(value, ':');
+
+	if (!colon || strspn(value, "BbRr") != (size_t)(colon - value) ||
+	    strcspn(value, "Bb") > (size_t)(colon - value))
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"--set signal=%s: with B: the script's own shell gets it, and the ranks do not: it would end the job; say --set signal=%s, which the ranks get",
+		value, colon + 1);
 }
 
 /* Where no image takes them, the script exports the variables, and bash ends at a name that it does not take. */
@@ -171,7 +186,8 @@ int slurm_check_settings(const struct exporter *exporter, const struct export_wi
 	if (slurm_check_word(s, "container", "auto pyxis apptainer none", err) < 0 ||
 	    slurm_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
 	    slurm_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
-	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_forms(s, err) < 0 ||
+	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_signal(s, err) < 0 ||
+	    slurm_check_forms(s, err) < 0 ||
 	    (strcmp(container, "none") == 0 && slurm_check_env(s, err) < 0))
 		return -1;
 	if (*memory && !parse_bytes(memory, &bytes) && !*slurm_value(s, "mem"))

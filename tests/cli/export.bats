@@ -549,6 +549,8 @@ assert $1, yaml.dump(objects)"
 		time=abc
 		mem=lots
 		signal=FOO@60
+		signal=B:USR1@60
+		signal=RB:USR1@60
 		cpus-per-task=0
 		array=foo
 		mail-type=ENDD
@@ -560,7 +562,7 @@ assert $1, yaml.dump(objects)"
 		time=2-12:00:00
 		time=infinite
 		mem=64G
-		signal=B:USR1@60
+		signal=R:USR1@60
 		array=1,3,5-9:2%4
 		mail-type=END,FAIL
 	END

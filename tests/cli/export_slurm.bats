@@ -116,6 +116,8 @@ script() {
 	[[ $output == *"cannot stand in an option of sbatch"* ]]
 	run -2 ringup export slurm --set time=abc plain
 	[[ $output == *"minutes, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED"* ]]
+	run -2 ringup export slurm --set signal=B:USR1@60 plain
+	[[ $output == *"the script's own shell gets it, and the ranks do not"*"say --set signal=USR1@60,"* ]]
 	run -2 ringup export slurm --set requeue=true plain
 	[[ $output == *"it is one of: yes no"* ]]
 	sed 's#"/data:/data:ro"#"scratch:/scratch"#' cluster.yaml >named.yaml
