@@ -6,6 +6,7 @@
 #include "deployer/scheduler/rank_tag.h"
 #include "deployer/scheduler/slurm_text.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,6 +196,9 @@ int slurm_submit(const char *script, const char *folder, struct arena *arena, co
 			 slurm_complaint(text, arena));
 }
 
+#define SLURM_SIGNAL_MEMORY \
+	125 /* Slurm's own mark for ranks that its cgroup killed (slurm.h, SIG_OOM) */
+
 /* "3:0": the status, or 0:9 for a signal. */
 static int slurm_exit_code(const char *text)
 {
@@ -202,6 +206,8 @@ static int slurm_exit_code(const char *text)
 	const char *colon = strchr(text, ':');
 	int number = colon ? (int)strtol(colon + 1, NULL, 10) & 0x7f : 0;
 
+	if (number == SLURM_SIGNAL_MEMORY)
+		number = SIGKILL;
 	return number && !status ? 128 + number : status;
 }
 
@@ -356,18 +362,48 @@ static const char *slurm_down(const char *nodes, struct arena *arena)
 	return words_join(&words, ", ");
 }
 
+/* Ends that are a node's fault. */
+static const struct {
+	const char *word, *before, *behind; /* the job's number */
+} slurm_faults[] = {
+	{"NODE_FAIL", "a node went down while job ", " ran"},
+	{"BOOT_FAIL", "a node did not boot for job ", ""},
+	{"LAUNCH_FAILED", "a node could not start job ", ", and its slurmd.log says why"},
+};
+
+/* Whether it is one of them. */
+static bool slurm_tell_fault(const char *id, const char *word, const char *nodes,
+			     struct arena *arena, struct scheduler_state *state)
+{
+	const char *down;
+
+	for (size_t i = 0; i < ARRAY_LEN(slurm_faults); i++) {
+		if (strcmp(slurm_faults[i].word, word) != 0)
+			continue;
+		down = slurm_down(nodes, arena);
+		state->status = 1;
+		state->story = arena_printf(
+			arena,
+			"%s%s%s%s%s; 'ringup status --on slurm' shows the nodes, and --set requeue=yes starts such a job again",
+			slurm_faults[i].before, id, slurm_faults[i].behind, *down ? ": " : "",
+			down);
+		return true;
+	}
+	return false;
+}
+
 /* What Slurm's word for an end that no rank made means. */
 static void slurm_tell_end(const char *id, const char *word, const char *nodes, struct arena *arena,
 			   struct scheduler_state *state)
 {
-	const char *down;
-
 	if (strcmp(word, "COMPLETED") == 0 || strcmp(word, "CANCELLED") == 0 ||
 	    strcmp(word, "FAILED") == 0) {
 		state->is_cancelled = *word == 'C' && word[1] == 'A';
 		state->status = strcmp(word, "COMPLETED") == 0 ? 0 : state->status;
 		return;
 	}
+	if (slurm_tell_fault(id, word, nodes, arena, state))
+		return;
 	state->status = state->status ? state->status : 1;
 	if (strcmp(word, "TIMEOUT") == 0 || strcmp(word, "DEADLINE") == 0) {
 		state->status = STATUS_TIMED_OUT;
@@ -375,19 +411,13 @@ static void slurm_tell_end(const char *id, const char *word, const char *nodes, 
 			arena,
 			"job %s took longer than its limit of time, and Slurm ended it; --limit SECONDS gives it more, as far as the partition does",
 			id);
-	} else if (strcmp(word, "NODE_FAIL") == 0) {
-		down = slurm_down(nodes, arena);
-		state->status = 1;
-		state->story = arena_printf(
-			arena,
-			"a node went down while job %s ran%s%s; 'ringup status --on slurm' shows the nodes, and --set requeue=yes starts such a job again",
-			id, *down ? ": " : "", down);
 	} else if (strcmp(word, "PREEMPTED") == 0) {
 		state->story = arena_printf(
 			arena,
 			"job %s had to give way to one with a higher priority; --set requeue=yes puts such a job back into the queue",
 			id);
 	} else if (strcmp(word, "OUT_OF_MEMORY") == 0) {
+		state->status = 128 + SIGKILL;
 		state->story = arena_printf(
 			arena, "job %s used more memory than it has; --set mem=SIZE gives it more",
 			id);

@@ -98,6 +98,7 @@ slurm_of_nodes() {
 			case "$*" in *-d*) used=" GresUsed=gpu:h100:2(IDX:0,3)" more=" GresUsed=nic:0" ;; esac
 			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a State=MIXED Partitions=gpu,long AllocTRES=cpu=1"
 			echo "NodeName=b CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$more NodeAddr=b State=MIXED Partitions=gpu AllocTRES=cpu=1,gres/gpu=4,gres/gpu:h100=4" ;;
+		*"show job"*) cat "$FAKE/job" ;;
 		ping) echo "Slurmctld(primary) at head is $(cat "$FAKE/state" 2>/dev/null || echo UP)" ;;
 		*"show partition"*)
 			echo "PartitionName=gpu Default=YES MaxTime=2-00:00:00 State=UP TotalNodes=2"
@@ -132,6 +133,27 @@ plain_cluster() {
 	echo "sbatch: error: invalid partition specified: x" >"$FAKE/refusal"
 	run -2 ringup run --on slurm --name refused -- ./x
 	has "its partitions are gpu (the default), long; choose one with --set partition=NAME"
+}
+
+# ends STATUS STATE EXIT_CODE TEXT: a job that ended so has the status, and ringup says the text of it.
+ends() {
+	echo "JobId=7 JobState=$2 Reason=None ExitCode=$3 NodeList=a" >"$FAKE/job"
+	run "-$1" ringup run --on slurm --launcher env --name ends -- ./x
+	has "$4"
+}
+
+@test "run --on slurm: a job that needed too much memory ends with 137, and nodes have their faults" {
+	slurm_of_nodes
+	plain_cluster
+	echo none >"$FAKE/mpi"
+	command_of sinfo <<<'echo "a|Not responding"'
+	ends 137 OUT_OF_MEMORY 0:125 "used more memory than it has; --set mem=SIZE gives it more"
+	ends 137 OUT_OF_MEMORY 253:0 "used more memory than it has"
+	ends 137 FAILED 0:125 "ended with status 137"
+	ends 139 FAILED 0:11 "ended with status 139"
+	ends 1 NODE_FAIL 0:0 "a node went down while job 7 ran: a (Not responding); 'ringup status --on slurm' shows the nodes"
+	ends 1 BOOT_FAIL 0:1 "a node did not boot for job 7: a (Not responding); 'ringup status --on slurm' shows the nodes"
+	ends 1 LAUNCH_FAILED 0:1 "a node could not start job 7, and its slurmd.log says why: a (Not responding)"
 }
 
 @test "run --on slurm: ranks of MPI need a way to meet that srun has" {
