@@ -11,6 +11,7 @@ struct scheduler_node {
 	const char *reason;	  /* why it takes no jobs; "" */
 	const char *gpu;	  /* its product, as the scheduler calls it; "" */
 	int cpus, cpus_used, gpus, gpus_used;
+	int memory_mib; /* 0: nobody says it */
 };
 
 struct scheduler_queue {

@@ -96,8 +96,8 @@ slurm_of_nodes() {
 		*"show node"*)
 			used= more=
 			case "$*" in *-d*) used=" GresUsed=gpu:h100:2(IDX:0,3)" more=" GresUsed=nic:0" ;; esac
-			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a State=MIXED Partitions=gpu,long AllocTRES=cpu=1"
-			echo "NodeName=b CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$more NodeAddr=b State=MIXED Partitions=gpu AllocTRES=cpu=1,gres/gpu=4,gres/gpu:h100=4" ;;
+			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a RealMemory=64000 State=MIXED Partitions=gpu,long AllocTRES=cpu=1"
+			echo "NodeName=b CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$more NodeAddr=b RealMemory=515000 State=MIXED Partitions=gpu AllocTRES=cpu=1,gres/gpu=4,gres/gpu:h100=4" ;;
 		*"show job"*) cat "$FAKE/job" ;;
 		ping) echo "Slurmctld(primary) at head is $(cat "$FAKE/state" 2>/dev/null || echo UP)" ;;
 		*"show partition"*)
@@ -133,6 +133,36 @@ plain_cluster() {
 	echo "sbatch: error: invalid partition specified: x" >"$FAKE/refusal"
 	run -2 ringup run --on slurm --name refused -- ./x
 	has "its partitions are gpu (the default), long; choose one with --set partition=NAME"
+}
+
+@test "run --on slurm: a controller that is away refuses nothing; limits and memory are named" {
+	slurm_of_nodes
+	plain_cluster
+	echo none >"$FAKE/mpi"
+	refuse() {
+		echo "sbatch: error: Batch job submission failed: $1" >"$FAKE/refusal"
+	}
+	refuse "Unable to contact slurm controller (connect failure)"
+	run -1 ringup run --on slurm --name refused -- ./x
+	has "Slurm's controller does not answer: Batch job submission failed: Unable to contact slurm controller (connect failure)"
+	has "'scontrol ping' shows whether it is up; if not, ask who runs the cluster"
+	[[ $output != *"--set"* ]]
+	refuse "Requested time limit is invalid (missing or exceeds some limit)"
+	run -2 ringup run --on slurm --name refused --limit 999999 -- ./x
+	has "the most time that its partitions give is gpu 2-00:00:00, long UNLIMITED; ask for less with --set time=MINUTES"
+	refuse "Memory specification can not be satisfied"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "its nodes have up to 515000M each; ask for less with --set mem=SIZE"
+	refuse "Requested node configuration is not available"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "it has 2 nodes with up to 8 CPUs each"
+	refuse "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "allows no more jobs, or none of this size or time"
+	has "'sacctmgr show qos'"
+	sed -i '1i sbatch: error: QOSMaxSubmitJobPerUserLimit' "$FAKE/refusal"
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "you have as many jobs there as your account or quality of service allows"
 }
 
 # ends STATUS STATE EXIT_CODE TEXT: a job that ended so has the status, and ringup says the text of it.
