@@ -3,6 +3,7 @@
 #include "cli/bench_health.h"
 #include "cli/bench_on.h"
 #include "cli/bench_view.h"
+#include "cli/job_files.h"
 #include "cli/app/command.h"
 #include "cli/app/stage_facts.h"
 #include "cli/app/stage_fleet.h"
@@ -336,11 +337,14 @@ static int bench_on_scheduler(struct stages *s, const struct options *o,
 	struct report report;
 	struct facts *facts;
 	size_t count;
-	struct run_on on = {
-		.stages = s,
-		.engine = o->on,
-		.wish = {.settings = words_list(&o->settings), .nodes = o->nodes, .kind = o->kind},
-		.is_quiet = true};
+	struct run_on on = {.stages = s,
+			    .engine = o->on,
+			    .wish = {.origin = job_files_origin(s->ctx, WORDS("bench"), options, o,
+								NULL, arguments),
+				     .settings = words_list(&o->settings),
+				     .nodes = o->nodes,
+				     .kind = o->kind},
+			    .is_quiet = true};
 	int rc;
 
 	if (o->launcher || o->hosts.count)

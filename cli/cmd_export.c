@@ -262,38 +262,6 @@ static void export_fill(const char *name, struct str *out)
 	}
 }
 
-/* The command that writes the same files again, without where they go. */
-static const char *export_origin(const struct options *o, const char *const *arguments,
-				 struct arena *arena)
-{
-	const struct {
-		const char *option, *text;
-		int number;
-	} said[] = {{"--kind", o->kind, 0},	    {"--image", o->image, 0},
-		    {"--launcher", o->launcher, 0}, {"--name", o->name, 0},
-		    {"--nodes", NULL, o->nodes},    {"--ranks", NULL, o->ranks},
-		    {"--ppn", NULL, o->per_host},   {"--gpus", NULL, o->gpus}};
-	struct words words = WORDS_INIT(arena);
-
-	words_add_all(&words, WORDS("ringup", "export", arguments[0]));
-	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
-		if (said[i].text)
-			words_add_all(&words, WORDS(said[i].option, said[i].text));
-		if (said[i].number)
-			words_addf(&words, "%s=%d", said[i].option, said[i].number);
-	}
-	for (size_t i = 0; i < o->settings.count; i++)
-		words_add_all(&words, WORDS("--set", o->settings.list[i]));
-	/* a value may be a secret, and stands where the engine reads it; not here, too */
-	for (size_t i = 0; i < o->env.count; i++)
-		words_addf(&words, "--env=%.*s=...", (int)strcspn(o->env.list[i], "="),
-			   o->env.list[i]);
-	if (arguments[1] && arguments[2])
-		words_add(&words, "--");
-	words_add_all(&words, arguments + 1);
-	return export_line(words.list, arena);
-}
-
 /* One machine takes the ranks of one node, unless somebody says how many it takes. */
 static int export_take_machine(const struct exporter *exporter, const struct options *o,
 			       bool is_job, struct export_wish *wish, struct error *err)
@@ -329,7 +297,8 @@ static int export_run(struct context *ctx, void *values, const char *const *argu
 	s.no_facts = o->no_facts;
 	wish.cluster = &s.cluster;
 	wish.kind = o->kind;
-	wish.origin = export_origin(o, arguments, s.arena);
+	wish.origin = job_files_origin(ctx, WORDS("export", arguments[0]), options, o, &o->env,
+				       arguments + 1);
 	wish.settings = words_list(&o->settings);
 	wish.nodes = exporter->is_one_node ? 1 : o->nodes;
 	if (stage_facts_on_file(&s, err) < 0 || export_image(&s, o, &wish, err) < 0 ||

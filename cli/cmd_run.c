@@ -5,6 +5,7 @@
 #include "cli/app/stage_job.h"
 #include "cli/app/stage_lease.h"
 #include "cli/app/stage_simulated.h"
+#include "cli/job_files.h"
 #include "cli/run_dry.h"
 #include "cli/run_on.h"
 #include "cli/run_view.h"
@@ -104,6 +105,7 @@ static const struct opt options[] = {
 struct job {
 	struct stages *stages;
 	const struct options *options;
+	const char *origin; /* with --on: the command line */
 	struct job_options wish;
 	struct job_sync sync; /* with --sync */
 	struct job_roles roles;
@@ -570,7 +572,8 @@ static int run_on_scheduler(struct job *job, const char *const *arguments, struc
 	struct stages *s = job->stages;
 	struct run_on on = {.stages = s,
 			    .engine = o->on,
-			    .wish = {.settings = words_list(&o->settings),
+			    .wish = {.origin = job->origin,
+				     .settings = words_list(&o->settings),
 				     .nodes = o->nodes,
 				     .kind = o->kind,
 				     .retries = o->retries},
@@ -626,6 +629,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 	if (run_check_on(o, err) < 0)
 		return -1;
 	run_hint(&s, o, arguments);
+	job.origin = job_files_origin(ctx, WORDS("run"), options, o, &o->env, arguments);
 	if (take_job(&s, o, &arguments, err) < 0)
 		return -1;
 	signals_pass();

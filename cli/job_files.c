@@ -37,3 +37,26 @@ void job_files_show(const struct context *ctx, const char *folder, const struct 
 	}
 	json_print(stdout, json);
 }
+
+const char *job_files_origin(const struct context *ctx, const char *const *begin,
+			     const struct opt *rows, const void *values, const struct words *env,
+			     const char *const *arguments)
+{
+	struct words words = WORDS_INIT(ctx->arena);
+
+	words_add(&words, "ringup");
+	if (ctx->cluster_named)
+		words_add_all(&words, WORDS("-f", ctx->cluster_path));
+	words_add_all(&words, begin);
+	opt_words(rows, values, WORDS("env", "output", "detach", "dry-run"), &words);
+	for (size_t i = 0; env && i < env->count; i++) {
+		size_t length = strcspn(env->list[i], "=");
+
+		words_addf(&words, "--env=%.*s%s", (int)length, env->list[i],
+			   env->list[i][length] ? "=..." : "");
+	}
+	if (arguments[0] && (arguments[1] || *arguments[0] == '-'))
+		words_add(&words, "--");
+	words_add_all(&words, arguments);
+	return export_line(words.list, ctx->arena);
+}

@@ -10,4 +10,12 @@
 void job_files_show(const struct context *ctx, const char *folder, const struct exporter *exporter,
 		    const struct export_wish *wish, const struct export_files *files);
 
+/*
+ * The command that makes the same files again, for their first comment: `begin` are the words behind "ringup". `env` are the words of
+ * --env, whose values are not in it: one may be a secret, and stands where the engine reads it. In the context's arena.
+ */
+const char *job_files_origin(const struct context *ctx, const char *const *begin,
+			     const struct opt *rows, const void *values, const struct words *env,
+			     const char *const *arguments);
+
 #endif

@@ -57,7 +57,6 @@ static int run_on_image(struct run_on *on, struct error *err)
 static int run_on_wish(struct run_on *on, const struct exporter *exporter, struct error *err)
 {
 	struct export_wish *wish = &on->wish;
-	struct words origin = WORDS_INIT(on->stages->arena);
 
 	wish->arena = on->stages->arena;
 	wish->cluster = &on->stages->cluster;
@@ -65,9 +64,6 @@ static int run_on_wish(struct run_on *on, const struct exporter *exporter, struc
 	if (run_on_image(on, err) < 0)
 		return -1;
 	wish->job.lock = wish->plan;
-	words_add_all(&origin, WORDS("ringup", "run", "--on", on->engine, "--"));
-	words_add_all(&origin, wish->job.command);
-	wish->origin = export_line(origin.list, wish->arena);
 	if (export_check(exporter, wish, err) < 0 || export_place(wish, err) < 0)
 		return -1;
 	export_warn_of_secrets(exporter, wish);

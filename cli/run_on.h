@@ -10,7 +10,7 @@
 struct run_on {
 	struct stages *stages;
 	const char *engine; /* --on */
-	/* job, settings, nodes, retries and is_worker; run_on fills in the rest. job.name "": the next free one */
+	/* job, origin, settings, nodes, retries and is_worker; run_on fills in the rest. job.name "": the next free one */
 	struct export_wish wish;
 	bool detach, dry_run;
 	bool is_quiet; /* its lines are not shown */

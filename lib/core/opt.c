@@ -114,6 +114,48 @@ static int parse_option(const struct opt *rows, const char *const *words, void *
 	return opt_store(row, value, values, err);
 }
 
+static bool opt_is_among(const char *const *names, const char *name)
+{
+	for (; *names; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+/* A number of 0 is that it is not given. */
+static void opt_add_word(const struct opt *row, const void *values, struct words *out)
+{
+	const void *place = (const char *)values + row->offset;
+	const struct words *list = place;
+
+	if (row->kind == OPT_TEXT && *(const char *const *)place) {
+		words_addf(out, "--%s", row->name);
+		words_add(out, *(const char *const *)place);
+	}
+	if ((row->kind == OPT_INT || row->kind == OPT_COUNT) && *(const int *)place)
+		words_addf(out, "--%s=%d", row->name, *(const int *)place);
+	if (row->kind == OPT_FLAG && *(const bool *)place)
+		words_addf(out, "--%s", row->name);
+	for (size_t i = 0; row->kind == OPT_LIST && i < list->count; i++) {
+		words_addf(out, "--%s", row->name);
+		words_add(out, list->list[i]);
+	}
+}
+
+void opt_words(const struct opt *rows, const void *values, const char *const *but,
+	       struct words *out)
+{
+	static const enum opt_kind order[] = {OPT_TEXT, OPT_INT, OPT_LIST, OPT_FLAG};
+
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		for (const struct opt *row = rows; row->name; row++) {
+			enum opt_kind kind = row->kind == OPT_COUNT ? OPT_INT : row->kind;
+
+			if (kind == order[i] && !opt_is_among(but, row->name))
+				opt_add_word(row, values, out);
+		}
+}
+
 int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_argument, void *values,
 	      struct words *arguments, size_t *used, struct error *err)
 {

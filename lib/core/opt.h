@@ -47,6 +47,13 @@ struct opt {
 int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_argument, void *values,
 	      struct words *arguments, size_t *used, struct error *err);
 
+/*
+ * Adds words that give the same options again: texts, numbers, lists and flags, each in the order of the rows. Rows of the names in
+ * `but` are left out.
+ */
+void opt_words(const struct opt *rows, const void *values, const char *const *but,
+	       struct words *out);
+
 /* Prints the rows as an aligned list. */
 void opt_help(const struct opt *rows, FILE *out);
 

@@ -157,6 +157,21 @@ script() {
 	[[ $output != *--tag-output* ]]
 }
 
+@test "the first line of a script of run --on is the command, which makes the same script again" {
+	local first
+	apart ringup run --on slurm --dry-run --set partition=gpu -n 4 --ppn 2 --name n -e TOKEN=tok123 -e HOME --limit 60 \
+		--launcher torchrun -- python3 'a b.py' --lr 1
+	first=$(sed -n 2p ../out)
+	[ "$first" = "# ringup run --launcher torchrun --name n --on slurm --ranks=4 --ppn=2 --limit=60 --set partition=gpu --env=TOKEN=... --env=HOME -- python3 'a b.py' --lr 1" ]
+	ringup run --dry-run --on slurm --nodes 2 torch >script
+	first=$(sed -n 2p script)
+	[ "$first" = "# ringup run --on slurm --nodes=2 torch" ]
+	[ "$(bash -c "$(sed 's/^# ringup run/ringup run --dry-run/' <<<"$first")")" = "$(cat script)" ]
+	cp cluster.yaml other.yaml
+	[ "$(ringup -f other.yaml run --dry-run --on slurm plain | sed -n 2p)" = "# ringup -f other.yaml run --on slurm plain" ]
+	[ "$(ringup -f other.yaml export slurm --no-facts plain | sed -n 2p)" = "# ringup -f other.yaml export slurm --no-facts plain" ]
+}
+
 @test "run --on slurm --dry-run prints the script, and without Slurm's commands nothing runs" {
 	run ringup run --on slurm --dry-run --set partition=gpu --nodes 3 plain
 	[ "$status" -eq 0 ]

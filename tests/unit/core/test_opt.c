@@ -72,6 +72,24 @@ static void test_list(void **state)
 	assert_string_equal(p.values.hosts.list[2], "c");
 }
 
+static void test_words(void **state)
+{
+	struct scratch *s = *state;
+	struct parsed p;
+	struct words words = WORDS_INIT(&s->arena), none = WORDS_INIT(&s->arena);
+
+	assert_int_equal(
+		parse(s, WORDS("-H", "a b", "-v", "--ranks", "2", "-n0", "-Hc", "-fx", "--json"),
+		      false, &p),
+		0);
+	opt_words(rows, &p.values, WORDS("json"), &words);
+	assert_string_equal(words_join(&words, "|"),
+			    "--file|x|--ranks=2|--host|a b|--host|c|--verbose");
+	assert_int_equal(parse(s, WORDS(NULL), false, &p), 0);
+	opt_words(rows, &p.values, WORDS(NULL), &none);
+	assert_int_equal(none.count, 0);
+}
+
 static void test_arguments(void **state)
 {
 	struct parsed p;
@@ -171,9 +189,13 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_forms),     SCRATCH_TEST(test_list),
-		SCRATCH_TEST(test_arguments), SCRATCH_TEST(test_stop_at_argument),
-		SCRATCH_TEST(test_numbers),   SCRATCH_TEST(test_errors),
+		SCRATCH_TEST(test_forms),
+		SCRATCH_TEST(test_list),
+		SCRATCH_TEST(test_words),
+		SCRATCH_TEST(test_arguments),
+		SCRATCH_TEST(test_stop_at_argument),
+		SCRATCH_TEST(test_numbers),
+		SCRATCH_TEST(test_errors),
 		SCRATCH_TEST(test_help),
 	};
 
