@@ -33,7 +33,7 @@ static const struct export_setting kube_settings[] = {
 	{"gpu-resource", "what a GPU is called, as nvidia.com/mig-1g.10gb", KUBE_GPU},
 	{"claim", "ResourceClaimTemplate of a node's GPUs (DRA), in place of gpu-resource", ""},
 	{"rdma-resource", "what RDMA is called: NAME or NAME=COUNT", "rdma/hca_shared_devices_a"},
-	{"tolerate", "KEY or KEY=VALUE of a taint of the nodes; may be given again", KUBE_GPU},
+	{"tolerate", "KEY[=VALUE][:EFFECT] of a taint; may be given again", KUBE_GPU},
 	{"node", "LABEL=VALUE that a node must have; may be given again", ""},
 	{"label", "KEY=VALUE of the job and its pods; may be given again", ""},
 	{"annotation", "KEY=VALUE of the job and its pods; may be given again", ""},
@@ -112,9 +112,9 @@ static int kube_check(const struct kube *k, int kind, struct error *err)
 				"the variable '%.*s': Kubernetes takes letters, digits, '.', '_' and '-', and no digit first",
 				(int)strcspn(*pair, "="), *pair);
 	for (const char *const *pair = k->wish->settings; *pair; pair++)
-		/* a context goes to kubectl, and stands in no file; an annotation is quoted */
+		/* a context goes to kubectl, and stands in no file; an annotation is quoted, and a taint has a form */
 		if (!starts_with(*pair, "context=") && !starts_with(*pair, "annotation=") &&
-		    (*pair)[strspn(*pair, allowed)])
+		    !starts_with(*pair, "tolerate=") && (*pair)[strspn(*pair, allowed)])
 			return error_set(err, ERROR_USAGE,
 					 "--set %s: letters, digits and ._/=- are allowed", *pair);
 	if (kube_check_values(k, kind != KIND_TRAINJOB, err) < 0 ||

@@ -340,16 +340,19 @@ static void kube_add_selector(const struct kube *k, int indent, const char *prod
 	}
 }
 
-/* "KEY", or "KEY=VALUE" of one value alone. */
+/* "KEY", or "KEY=VALUE" of one value alone, and ":EFFECT" of one effect alone. */
 static void kube_add_toleration(const struct kube *k, int indent, const char *taint)
 {
-	size_t key = strcspn(taint, "=");
+	size_t key = strcspn(taint, "=:"), length = strcspn(taint, ":");
 
 	kube_item(k, indent, "key", arena_strndup(k->wish->arena, taint, key));
-	if (taint[key])
-		kube_pair(k, indent + 2, "value", taint + key + 1);
+	if (key < length)
+		kube_pair(k, indent + 2, "value",
+			  arena_strndup(k->wish->arena, taint + key + 1, length - key - 1));
 	else
 		kube_line(k, indent, "  operator: Exists");
+	if (taint[length])
+		kube_pair(k, indent + 2, "effect", taint + length + 1);
 }
 
 /* Those that are given, and, unless an empty one is, the taint that nodes with GPUs usually have. */

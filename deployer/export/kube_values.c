@@ -40,13 +40,27 @@ static bool values_is_queue(const char *text)
 	return values_is_object(text, KUBE_LABEL_MAX);
 }
 
-/* "node" and "tolerate": KEY or KEY=VALUE */
+/* "node", and "tolerate" without its effect: KEY or KEY=VALUE */
 static bool values_is_label(const char *text)
 {
 	size_t key = strcspn(text, "=");
 	const char *value = text + key + (text[key] == '=');
 
 	return kube_is_key(text, key) && (!*value || kube_is_name(value, strlen(value)));
+}
+
+/* As kubectl writes a taint: KEY[=VALUE], with ":EFFECT" behind it or without. */
+static bool values_is_taint(const char *text)
+{
+	static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+	size_t length = strcspn(text, ":"), key = strcspn(text, "=:");
+	size_t value = key < length ? length - key - 1 : 0;
+	bool has_effect = !text[length];
+
+	for (size_t i = 0; !has_effect && i < ARRAY_LEN(effects); i++)
+		has_effect = strcmp(text + length + 1, effects[i]) == 0;
+	return has_effect && kube_is_key(text, key) &&
+	       (!value || kube_is_name(text + key + 1, value));
 }
 
 /* An extended resource, whose prefix tells it from Kubernetes' own; for RDMA with "=COUNT" behind it. */
@@ -62,7 +76,7 @@ static bool values_is_rdma(const char *text)
 
 	if (!memchr(text, '/', key) || !kube_is_key(text, key))
 		return false;
-	return !text[key] || (*count && !count[strspn(count, "0123456789")]);
+	return !text[key] || (count[strspn(count, "0")] && !count[strspn(count, "0123456789")]);
 }
 
 static bool values_is_number(const char *text)
@@ -119,9 +133,9 @@ static const struct values_form {
 	 "a ClusterTrainingRuntime has small letters, digits, '-' and '.'"},
 	{"gpu-resource", values_is_resource, false, "a resource is needed, as nvidia.com/gpu"},
 	{"rdma-resource", values_is_rdma, false,
-	 "NAME or NAME=COUNT is needed, as rdma/hca_shared_devices_a=1; container.devices: none leaves it out"},
-	{"tolerate", values_is_label, true,
-	 "KEY or KEY=VALUE of a taint is needed, as nvidia.com/gpu; the effect is not said: all are tolerated"},
+	 "NAME or NAME=COUNT is needed, COUNT from 1, as rdma/hca_shared_devices_a=1; container.devices: none leaves it out"},
+	{"tolerate", values_is_taint, true,
+	 "KEY[=VALUE][:EFFECT] of a taint is needed, as nvidia.com/gpu or dedicated=ml:NoSchedule; effects are NoSchedule, PreferNoSchedule and NoExecute, and without one all are tolerated"},
 	{"node", values_is_label, true, "LABEL=VALUE is needed, as pool=train"},
 	{"cpu", values_is_cpus, true, "a number of processors is needed, as 16 or 1500m"},
 	{"memory", values_is_size, true, "a size is needed, as 64Gi"},

@@ -131,6 +131,27 @@ static int slurm_check_forms(const struct settings *s, struct error *err)
 	return 0;
 }
 
+/* sbatch(1): of these two the one excludes the other. */
+static const char *const slurm_rivals[][2] = {
+	{"mem", "mem-per-cpu"},		{"mem", "mem-per-gpu"},
+	{"mem-per-cpu", "mem-per-gpu"}, {"cpus-per-task", "cpus-per-gpu"},
+	{"hint", "threads-per-core"},
+};
+
+static int slurm_check_rivals(const struct settings *s, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(slurm_rivals); i++) {
+		const char *one = slurm_rivals[i][0], *other = slurm_rivals[i][1];
+
+		if (*slurm_value(s, one) && *slurm_value(s, other))
+			return error_set(
+				err, ERROR_USAGE,
+				"--set %s=%s and --set %s=%s exclude each other for sbatch; say one of them",
+				one, slurm_value(s, one), other, slurm_value(s, other));
+	}
+	return 0;
+}
+
 /* sbatch(1), --signal: without "B:" the steps get it, and their ranks; with it bash alone, which ends with its steps. */
 static int slurm_check_signal(const struct settings *s, struct error *err)
 {
@@ -186,8 +207,8 @@ int slurm_check_settings(const struct exporter *exporter, const struct export_wi
 	if (slurm_check_word(s, "container", "auto pyxis apptainer none", err) < 0 ||
 	    slurm_check_word(s, "gpu-option", "gpus-per-node gres none", err) < 0 ||
 	    slurm_check_word(s, "exclusive", "yes no user mcs", err) < 0 ||
-	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_signal(s, err) < 0 ||
-	    slurm_check_forms(s, err) < 0 ||
+	    slurm_check_word(s, "requeue", "yes no", err) < 0 || slurm_check_rivals(s, err) < 0 ||
+	    slurm_check_signal(s, err) < 0 || slurm_check_forms(s, err) < 0 ||
 	    (strcmp(container, "none") == 0 && slurm_check_env(s, err) < 0))
 		return -1;
 	if (*memory && !parse_bytes(memory, &bytes) && !*slurm_value(s, "mem"))

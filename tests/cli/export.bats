@@ -141,6 +141,7 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 		gpu-resource=gpu|a resource is needed
 		rdma-resource=|NAME or NAME=COUNT is needed
 		rdma-resource=rdma/x=|NAME or NAME=COUNT is needed
+		rdma-resource=rdma/ib=0|NAME or NAME=COUNT is needed, COUNT from 1
 		namespace=ML|a namespace has small letters
 		namespace=a.b|a namespace has small letters
 		queue=-team|a queue has small letters
@@ -148,7 +149,10 @@ print(*[w.replace("$$", "$") for w in words[words.index("8") + 1 :]], sep="\0", 
 		pull-secret=my_login|a Secret has small letters
 		node==x|LABEL=VALUE is needed
 		node=pool=-x|LABEL=VALUE is needed
-		tolerate=a/b/c|KEY or KEY=VALUE of a taint is needed
+		tolerate=a/b/c|KEY[=VALUE][:EFFECT] of a taint is needed
+		tolerate=a=b:Never|KEY[=VALUE][:EFFECT] of a taint is needed
+		tolerate=a:|KEY[=VALUE][:EFFECT] of a taint is needed
+		tolerate=:NoSchedule|KEY[=VALUE][:EFFECT] of a taint is needed
 		cpu=many|a number of processors is needed
 		cpu=0|a number of processors is needed
 		memory=lots|a size is needed, as 64Gi
@@ -467,6 +471,11 @@ assert $1, yaml.dump(objects)"
 	field '"runAsNonRoot" not in spec["template"]["spec"]["containers"][0]["securityContext"]'
 	apart ringup export kubernetes --image "$IMAGE" --set tolerate=pool=train plain
 	field 'spec["template"]["spec"]["tolerations"] == [{"key": "pool", "value": "train"}]'
+	# as kubectl writes a taint
+	apart ringup export kubernetes --image "$IMAGE" --set tolerate=dedicated=ml:NoSchedule --set tolerate=x:NoExecute plain
+	field 'spec["template"]["spec"]["tolerations"] == [{"key": "dedicated", "value": "ml", "effect": "NoSchedule"},
+	    {"key": "x", "operator": "Exists", "effect": "NoExecute"}]'
+	python3 "$ROOT/tests/cli/manifests.py" ../out
 }
 
 @test "one value for each variable: the job's own" {

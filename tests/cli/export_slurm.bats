@@ -118,6 +118,12 @@ script() {
 	[[ $output == *"minutes, HOURS:MINUTES:SECONDS, DAYS-HOURS or UNLIMITED"* ]]
 	run -2 ringup export slurm --set signal=B:USR1@60 plain
 	[[ $output == *"the script's own shell gets it, and the ranks do not"*"say --set signal=USR1@60,"* ]]
+	run -2 ringup export slurm --set mem=64G --set mem-per-gpu=80G plain
+	[[ $output == *"--set mem=64G and --set mem-per-gpu=80G exclude each other for sbatch; say one of them"* ]]
+	run -2 ringup export slurm --set mem-per-cpu=4G --set mem-per-gpu=80G plain
+	[[ $output == *"exclude each other"* ]]
+	run -2 ringup export slurm --set cpus-per-task=4 --set cpus-per-gpu=8 plain
+	[[ $output == *"exclude each other"* ]]
 	run -2 ringup export slurm --set requeue=true plain
 	[[ $output == *"it is one of: yes no"* ]]
 	sed 's#"/data:/data:ro"#"scratch:/scratch"#' cluster.yaml >named.yaml
