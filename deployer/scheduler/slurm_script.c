@@ -3,6 +3,7 @@
 
 #include "core/quote.h"
 #include "deployer/launcher/launcher.h"
+#include "deployer/scheduler/slurm_image.h"
 #include "deployer/scheduler/slurm_settings.h"
 #include "deployer/scheduler/slurm_stack.h"
 
@@ -14,8 +15,6 @@
 #define MARK_ADDRESS "\002"
 #define MARK_PORT "\003"
 #define MARK_ID "\004"
-
-#define SIF_DIGITS 12
 
 /* A script at work. */
 struct script {
@@ -221,9 +220,9 @@ static void script_add_head(const struct script *s)
 static void script_add_env(const struct script *s)
 {
 	const char *interface = script_setting(s, "interface");
-	const char *cpus = script_cpus(s);
+	const char *cpus = script_cpus(s), *capabilities;
 	const char *const *pairs = export_env(s->wish);
-	bool is_image = strcmp(s->container, "none") != 0;
+	bool is_image = strcmp(s->container, "none") != 0, is_other;
 
 	/* a site, or --export=NONE, may keep the script's variables from srun's tasks (sbatch(1), --export) */
 	str_add(s->out, "export SLURM_EXPORT_ENV=ALL\n");
@@ -233,6 +232,12 @@ static void script_add_env(const struct script *s)
 	if (*interface)
 		str_addf(s->out, "export NCCL_SOCKET_IFNAME=%s GLOO_SOCKET_IFNAME=%s\n", interface,
 			 interface);
+	capabilities = slurm_capabilities(s->wish, &is_other);
+	if (*capabilities && strcmp(s->container, "pyxis") == 0) {
+		str_add(s->out, "export ");
+		quote_word(s->out, capabilities);
+		str_add(s->out, " # for enroot's hook\n");
+	}
 	for (; *pairs && !is_image; pairs++) { /* else script_add_image_env */
 		str_add(s->out, "export ");
 		quote_word(s->out, *pairs);
@@ -313,15 +318,6 @@ static void script_add_workers(const struct script *s)
 		 s->wish->world, script_is_uneven(s) ? "\tnode_rank=$((node_rank + 1))\n" : "");
 }
 
-/* The digest's begin names the file, so another image is another file. */
-static const char *script_sif(const struct script *s)
-{
-	const char *digest = strstr(s->wish->image, "sha256:");
-
-	return arena_printf(s->wish->arena, "%s-%.*s.sif", s->wish->cluster->name, SIF_DIGITS,
-			    digest ? digest + strlen("sha256:") : "image");
-}
-
 /* Whether the image is in the registry of the cluster file, for which its `insecure` and `ca` count. */
 static bool script_has_own_registry(const struct script *s)
 {
@@ -350,7 +346,7 @@ static void script_add_registry(const struct script *s)
 
 static void script_add_image(const struct script *s)
 {
-	const char *sif = script_sif(s);
+	const char *sif = slurm_sif(s->wish);
 	bool is_http = s->wish->cluster->registry.insecure && script_has_own_registry(s);
 
 	script_add_registry(s);
@@ -366,24 +362,6 @@ static void script_add_image(const struct script *s)
 		sif, is_http ? " --no-https" : "", sif, s->wish->image, sif, sif);
 }
 
-/*
- * enroot's "REGISTRY#NAME:TAG", where a digest may stand for the tag (github.com/NVIDIA/enroot, doc/cmd/import.md and
- * the pattern of a tag in src/docker.sh).
- */
-static const char *script_enroot_image(const struct script *s)
-{
-	char *image = arena_strdup(s->wish->arena, s->wish->image), *slash, *at;
-
-	/* without a registry enroot takes Docker Hub's, which is not at docker.io */
-	if (starts_with(image, "docker.io/"))
-		image += strlen("docker.io/");
-	else if ((slash = strchr(image, '/')))
-		*slash = '#';
-	if ((at = strchr(image, '@')))
-		*at = ':';
-	return image;
-}
-
 /* What leads into the image, and to the folder there: words between those of srun and the command, as `where`. */
 static bool script_has_where(const struct script *s)
 {
@@ -392,7 +370,12 @@ static bool script_has_where(const struct script *s)
 
 static void script_add_pyxis(const struct script *s, const struct words *volumes)
 {
-	str_addf(s->out, "\t--container-image=%s\n", script_enroot_image(s));
+	bool is_other;
+
+	slurm_capabilities(s->wish, &is_other);
+	str_addf(s->out, "\t--container-image=%s\n", slurm_enroot_image(s->wish));
+	if (is_other)
+		str_add(s->out, "\t--container-env=" SLURM_CAPABILITIES "\n");
 	if (!volumes->count && !s->wish->is_worker)
 		return;
 	str_add(s->out, "\t--container-mounts=");
@@ -436,30 +419,6 @@ static void script_add_image_env(const struct script *s)
 	str_add(s->out, "\n");
 }
 
-/* "/data:/data:z,ro" of Docker as "/data:/data:ro": pyxis and Apptainer know no other of its options. */
-static int script_volumes(const struct script *s, struct words *volumes, struct error *err)
-{
-	const char *const *volume = s->wish->cluster->container.volumes;
-
-	for (; *volume && strcmp(s->container, "none") != 0; volume++) {
-		const struct export_volume v = export_volume(*volume, s->wish->arena);
-
-		if (v.is_name)
-			return error_set(
-				err, ERROR_USAGE,
-				"container.volumes: %s: '%s' is a volume of a container engine, and Slurm's nodes have folders; give the path of one",
-				*volume, v.source);
-		/* neither --container-mounts nor --bind has a way to write one that is a part of a path */
-		if (strchr(v.source, ',') || strchr(v.target, ','))
-			return error_set(
-				err, ERROR_USAGE,
-				"container.volumes: %s: a comma parts volumes for %s, so none can stand in a path; give the folder another name, or a symbolic link to it",
-				*volume, s->container);
-		words_addf(volumes, "%s:%s%s", v.source, v.target, v.is_read_only ? ":ro" : "");
-	}
-	return 0;
-}
-
 static int script_add_where(const struct script *s, struct error *err)
 {
 	const char *workdir = s->wish->job.workdir;
@@ -467,9 +426,12 @@ static int script_add_where(const struct script *s, struct error *err)
 	bool is_pyxis = strcmp(s->container, "pyxis") == 0;
 	bool is_apptainer = strcmp(s->container, "apptainer") == 0;
 
+	if (strcmp(s->container, "none") == 0 && *s->wish->cluster->container.volumes)
+		str_add(s->out,
+			"\n# Without a container there are no volumes (container.volumes): the ranks see the nodes' own folders.\n");
 	if (!script_has_where(s))
 		return 0;
-	if (script_volumes(s, &volumes, err) < 0)
+	if (slurm_volumes(s->wish, s->container, &volumes, err) < 0)
 		return -1;
 	str_add(s->out, "\n# Where the ranks run.\nwhere=(\n");
 	if (is_pyxis)
@@ -484,7 +446,7 @@ static int script_add_where(const struct script *s, struct error *err)
 		str_add(s->out, "\n");
 	}
 	if (is_apptainer)
-		str_addf(s->out, "\t%s\n", script_sif(s));
+		str_addf(s->out, "\t%s\n", slurm_sif(s->wish));
 	if (is_pyxis || is_apptainer)
 		script_add_image_env(s);
 	str_add(s->out, ")\n");

@@ -96,6 +96,22 @@ script() {
 	done
 }
 
+@test "keys of the container: what pyxis is told of NVIDIA's driver, and volumes that nothing mounts" {
+	sed 's#^  volumes:#  capabilities: [compute, video]\n&#; s#^stack:.*#stack: [torch]#; s#^hosts:.*#hosts: [{address: a, gpus: 8}]#' \
+		cluster.yaml >video.yaml
+	unset RINGUP_CATALOG # the tests' own has no GPUs
+	ringup -f video.yaml export slurm --image "$IMAGE" torch >out
+	grep -q '^export NVIDIA_DRIVER_CAPABILITIES=compute,video #' out
+	grep -qxF $'\t--container-env=NVIDIA_DRIVER_CAPABILITIES' out # else that of the image would count
+	sed 's#compute, video#compute, utility#' video.yaml >usual.yaml
+	[ "$(ringup -f usual.yaml export slurm --image "$IMAGE" torch | grep -c 'container-env')" = 0 ]
+	[ "$(sed -n '/^export NVIDIA_DRIVER/,$p' out | grep -c '^srun ')" = 2 ]
+	[ "$(ringup -f video.yaml export slurm --image "$IMAGE" -e NVIDIA_DRIVER_CAPABILITIES=all torch | grep -c '^export NVIDIA_DRIVER_CAPABILITIES=all #')" = 1 ]
+	[ "$(ringup -f video.yaml export slurm --image "$IMAGE" --set container=apptainer torch | grep -c NVIDIA_DRIVER)" = 0 ]
+	[ "$(ringup export slurm --image "$IMAGE" plain | grep -c 'NVIDIA_DRIVER\|container.volumes')" = 0 ]
+	ringup export slurm --set container=none torch | grep -xF "# Without a container there are no volumes (container.volumes): the ranks see the nodes' own folders."
+}
+
 @test "a registry with plain HTTP or an authority of its own: what the script can say, and what the nodes must" {
 	sed 's#^registry: {#&insecure: true, #' cluster.yaml >http.yaml
 	ringup -f http.yaml export slurm --image "$IMAGE" --set container=apptainer plain | grep -F "apptainer pull --no-https lab-001122334455.sif"
