@@ -615,7 +615,7 @@ static int slurm_gpus_used(const char *record, struct arena *arena)
 
 static void slurm_read_node(const char *record, struct arena *arena, struct scheduler_node *node)
 {
-	const char *reason = strstr(record, " Reason="), *gres = slurm_field(record, "Gres", arena);
+	const char *gres = slurm_field(record, "Gres", arena);
 	const char *gpu = strstr(gres, "gpu:");
 	size_t product = gpu ? strcspn(gpu + 4, ":,(") : 0;
 
@@ -623,7 +623,7 @@ static void slurm_read_node(const char *record, struct arena *arena, struct sche
 		.name = slurm_field(record, "NodeName", arena),
 		.state = slurm_field(record, "State", arena),
 		.queues = slurm_field(record, "Partitions", arena),
-		.reason = reason ? arena_strdup(arena, reason + strlen(" Reason=")) : "",
+		.reason = slurm_sentence(record, "Reason", arena),
 		.gpu = gpu && gpu[4 + product] == ':' ? arena_strndup(arena, gpu + 4, product) : "",
 		.cpus = slurm_number(record, "CPUTot", arena),
 		.cpus_used = slurm_number(record, "CPUAlloc", arena),

@@ -4,13 +4,15 @@
 
 #include "core/str.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GPUS_MAX 1000000
 
-const char *slurm_field(const char *record, const char *key, struct arena *arena)
+/* Where the value of "KEY=" begins; NULL where there is none. */
+static const char *text_value(const char *record, const char *key)
 {
 	size_t length = strlen(key);
 
@@ -19,11 +21,37 @@ const char *slurm_field(const char *record, const char *key, struct arena *arena
 
 		if (at[length] != '=' || (at != record && at[-1] != ' ' && at[-1] != '\n'))
 			continue;
-		if (starts_with(value, "(null)"))
-			return "";
-		return arena_strndup(arena, value, strcspn(value, " \n"));
+		return starts_with(value, "(null)") ? NULL : value;
 	}
-	return "";
+	return NULL;
+}
+
+const char *slurm_field(const char *record, const char *key, struct arena *arena)
+{
+	const char *value = text_value(record, key);
+
+	return value ? arena_strndup(arena, value, strcspn(value, " \n")) : "";
+}
+
+/* Whether "Key=" stands there. */
+static bool text_is_key(const char *at)
+{
+	const char *end = at;
+
+	while (isalpha((unsigned char)*end))
+		end++;
+	return isupper((unsigned char)*at) && *end == '=';
+}
+
+const char *slurm_sentence(const char *record, const char *key, struct arena *arena)
+{
+	const char *value = text_value(record, key), *end = value;
+
+	if (!value)
+		return "";
+	while (*end && *end != '\n' && !(*end == ' ' && text_is_key(end + 1)))
+		end++;
+	return arena_strndup(arena, value, (size_t)(end - value));
 }
 
 /* Reads a number of at most seven digits; NULL when there is none. */

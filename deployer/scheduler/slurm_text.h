@@ -15,6 +15,11 @@
 const char *slurm_field(const char *record, const char *key, struct arena *arena);
 
 /*
+ * The same for a value of several words, as Reason: up to the next " Key=", which begins with a capital letter, or the end of the line.
+ */
+const char *slurm_sentence(const char *record, const char *key, struct arena *arena);
+
+/*
  * A line of `srun --label`: " 3: text". Sets the task and returns the text, or NULL when it is no such line.
  */
 const char *slurm_labelled(const char *line, int *task);

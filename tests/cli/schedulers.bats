@@ -96,7 +96,7 @@ slurm_of_nodes() {
 		*"show node"*)
 			used= more=
 			case "$*" in *-d*) used=" GresUsed=gpu:h100:2(IDX:0,3)" more=" GresUsed=nic:0" ;; esac
-			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a RealMemory=64000 State=MIXED Partitions=gpu,long AllocTRES=cpu=1"
+			echo "NodeName=a CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$used NodeAddr=a RealMemory=64000 State=MIXED Partitions=gpu,long AllocTRES=cpu=1 Reason=Not responding [root@2026-11-26T22:00:00] Comment=rack 3"
 			echo "NodeName=b CPUAlloc=1 CPUTot=8 Gres=gpu:h100:8(S:0-1)$more NodeAddr=b RealMemory=515000 State=MIXED Partitions=gpu AllocTRES=cpu=1,gres/gpu=4,gres/gpu:h100=4" ;;
 		*"show job"*) cat "$FAKE/job" ;;
 		ping) echo "Slurmctld(primary) at head is $(cat "$FAKE/state" 2>/dev/null || echo UP)" ;;
@@ -111,6 +111,7 @@ slurm_of_nodes() {
 	slurm_of_nodes
 	run -0 ringup --json status --on slurm
 	[ "$(jq -c '[.nodes[].gpus_used]' <<<"$output")" = "[2,4]" ]
+	[ "$(jq -r '.nodes[0].reason' <<<"$output")" = "Not responding [root@2026-11-26T22:00:00]" ]
 	[ "$(jq -c '[.queues[] | [.queue, .running, .waiting]]' <<<"$output")" = '[["gpu",1,2],["long",0,1]]' ]
 }
 

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int task = -1, status = -1;
 
 	fuzz_check(strlen(slurm_field(text, "JobState", &arena)) <= size);
+	fuzz_check(strlen(slurm_sentence(text, "Reason", &arena)) <= size);
 	fuzz_check(slurm_gpus(text) >= 0);
 	rest = slurm_labelled(text, &task);
 	if (rest)

@@ -21,6 +21,20 @@ static void test_fields(void **state)
 	assert_string_equal(slurm_field("", "State", &arena), "");
 }
 
+static void test_sentences(void **state)
+{
+	static const char node[] =
+		"NodeName=a Reason=Not responding: eth0=down [slurm@2026-11-25T12:00:00] Comment=a b\nReason=x";
+
+	(void)state;
+	assert_string_equal(slurm_sentence(node, "Reason", &arena),
+			    "Not responding: eth0=down [slurm@2026-11-25T12:00:00]");
+	assert_string_equal(slurm_sentence(node, "Comment", &arena), "a b");
+	assert_string_equal(slurm_sentence(node, "Extra", &arena), "");
+	assert_string_equal(slurm_sentence("Reason=(null) A=b", "Reason", &arena), "");
+	assert_string_equal(slurm_sentence("Reason=", "Reason", &arena), "");
+}
+
 static void test_labelled(void **state)
 {
 	int task = -1;
@@ -121,9 +135,9 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),	cmocka_unit_test(test_labelled),
-		cmocka_unit_test(test_failed),	cmocka_unit_test(test_gpus),
-		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_fields),	 cmocka_unit_test(test_sentences),
+		cmocka_unit_test(test_labelled), cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_gpus),	 cmocka_unit_test(test_reasons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
