@@ -305,6 +305,8 @@ static void kube_warn_of_runtime(const struct kube *k)
 	const struct cluster_container *container = &k->wish->cluster->container;
 	struct words lost = WORDS_INIT(k->wish->arena);
 
+	/* the container's own /dev/shm has 64 MiB, too little for NCCL and for loaders of data */
+	words_addf(&lost, "container.shm_size (%s)", container->shm_size);
 	if (*container->volumes)
 		words_add(&lost, "container.volumes");
 	if (container->privileged)
@@ -315,10 +317,9 @@ static void kube_warn_of_runtime(const struct kube *k)
 		words_add(&lost, "grace");
 	if (k->wish->retries)
 		words_add(&lost, "retries");
-	if (lost.count)
-		log_warn(
-			"%s: the runtime %s of the TrainJob decides these; give it a runtime that has them, or take --kind pytorchjob, jobset or job",
-			words_join(&lost, ", "), kube_value(k, "runtime"));
+	log_warn(
+		"%s: the runtime %s of the TrainJob decides these; give it a runtime that has them, or take --kind pytorchjob, jobset or job",
+		words_join(&lost, ", "), kube_value(k, "runtime"));
 }
 
 /* What a job says by itself stays the same in all of Trainer 2; its ways to patch a runtime do not. */

@@ -464,7 +464,7 @@ assert $1, yaml.dump(objects)"
 	field 'spec["failurePolicy"]["rules"] == [{"name": "limit", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}]'
 	# the runtime of a TrainJob decides what the job says
 	apart ringup export kubernetes --image "$IMAGE" --kind trainjob torch
-	says 0 "container.volumes: the runtime torch-distributed of the TrainJob decides these"
+	says 0 "container.shm_size (8g), container.volumes: the runtime torch-distributed of the TrainJob decides these"
 	# the kubelet starts no container whose user 0 must not be root
 	apart ringup export kubernetes --image "$IMAGE" --set user=0 plain
 	field 'spec["template"]["spec"]["containers"][0]["securityContext"]["runAsUser"] == 0'
