@@ -7,12 +7,12 @@
  * Starts the ranks of one node, and ends them all with the status of the first one that fails. It is process 1 of its
  * container, so its own TERM is the trap's, and its end would kill them all: it hands TERM on, which says to a rank that it
  * must write its checkpoint, and waits for them, for the job's grace. The engine kills who takes longer; after a rank's failure that is done here.
- * `first` keeps the first status. Who starts a rank outlives the TERM (a trap), and its rank has TERM's usual meaning. The last
- * node may have fewer ranks.
+ * `first` keeps the first status: a link is there whole or not at all, also when TERM comes meanwhile. Who starts
+ * a rank outlives the TERM (a trap), and its rank has TERM's usual meaning. The last node may have fewer ranks.
  */
 static const char node_begin[] =
 	"ranks= failed=$(mktemp -d)/status\n"
-	"first() { (set -C; echo \"$1\" >\"$failed\") 2>/dev/null || :; }\n"
+	"first() { echo \"$1\" >\"$failed-$LOCAL_RANK\" && ln \"$failed-$LOCAL_RANK\" \"$failed\" 2>/dev/null || :; }\n"
 	"end() {\n"
 	"  trap \"\" TERM\n"
 	"  kill 0\n"
