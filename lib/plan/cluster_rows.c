@@ -248,13 +248,22 @@ static int add_entry(struct cluster *c, const struct yaml *item, struct host hos
 	return names ? add_names(c, names, host, arena, err) : add_host(c, item, &host, err);
 }
 
+/* Whether the file has anything in it. */
+static bool cluster_says_more(const struct yaml *map)
+{
+	for (size_t i = 0; map && i < map->count; i++)
+		if (!yaml_is_null(map->items[i]))
+			return true;
+	return false;
+}
+
 int cluster_read_hosts(const struct yaml_place *at, struct error *err)
 {
 	struct cluster *c = at->values;
 	const struct yaml *list = at->node;
 	struct host usual;
 
-	if (!list && at->map && at->map->count)
+	if (!list && cluster_says_more(at->map))
 		return 0; /* for a scheduler, which has hosts of its own; fleet_init refuses it for all else */
 	if (!list || list->kind != YAML_LIST || !list->count)
 		return yaml_error(list ? list : at->map, err,

@@ -215,7 +215,6 @@ static const struct {
 	const char *text, *where, *says;
 } errors[] = {
 	{"", "1:1", "'hosts' must list"},
-	{"name: lab\n", "1:1", "'hosts' must list"},
 	{"hosts: []\n", "1:8", "'hosts' must list"},
 	{"hosts: node01\n", "1:8", "'hosts' must list"},
 	{"hosts: [a]\njobs: {t: {n: 1}}\n", "2:11", "the job 't' needs a 'command'"},
@@ -322,6 +321,18 @@ static const struct {
 	{"name: registry-5001\nhosts: [a]\n", "1:7", "ringup's own registry"},
 	{"hosts: [a\nname: x\n", "", ""},
 };
+
+/* A file for a scheduler, which has hosts of its own. */
+static void test_no_hosts(void **state)
+{
+	struct scratch *s = *state;
+	struct cluster c;
+	struct error err = {0};
+
+	assert_fine(
+		cluster_load(put(s, "cluster.yaml", "name: lab\nhosts:\n"), &s->arena, &c, &err));
+	assert_int_equal(c.host_count, 0);
+}
 
 static void test_errors(void **state)
 {
@@ -519,9 +530,10 @@ int main(void)
 		SCRATCH_TEST(test_defaults),	   SCRATCH_TEST(test_every_key),
 		SCRATCH_TEST(test_json),	   SCRATCH_TEST(test_no_capabilities),
 		SCRATCH_TEST(test_errors),	   SCRATCH_TEST(test_missing_file),
-		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_host_named),
-		SCRATCH_TEST(test_reach),	   SCRATCH_TEST(test_reach_errors),
-		SCRATCH_TEST(test_rows),	   SCRATCH_TEST(test_given_defaults),
+		SCRATCH_TEST(test_too_many_hosts), SCRATCH_TEST(test_no_hosts),
+		SCRATCH_TEST(test_host_named),	   SCRATCH_TEST(test_reach),
+		SCRATCH_TEST(test_reach_errors),   SCRATCH_TEST(test_rows),
+		SCRATCH_TEST(test_given_defaults),
 	};
 
 	return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
