@@ -88,7 +88,7 @@ is_waiting() {
 	has "its partitions are train (the default), closed (not up)"
 	run -2 ringup run --on slurm --set mem=900G -n 3 -- true
 	has "Memory specification can not be satisfied"
-	has "3 nodes with up to 2 CPUs each; 2 of them have GPUs, up to 2 each"
+	has "its nodes have up to 1M each; ask for less with --set mem=SIZE"
 	run -2 ringup run --on slurm --set reservation=none -n 3 -- true
 	has "Requested reservation is invalid"
 	run -2 ringup run --on slurm --set 'partition=a b' -n 3 -- true

@@ -13,9 +13,10 @@ setup() {
 }
 
 teardown() {
-	local file
-	for file in sshd?.pid; do # kept connections end with their sshd
-		pkill -KILL -P "$(cat "$file")" || true
+	local file pid
+	for file in sshd?.pid; do # kept connections end with their sshd; the number of one that was killed may be another's now
+		pid=$(cat "$file")
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != sshd ] || pkill -KILL -P "$pid" || true
 	done
 	ssh_hosts_teardown
 }

@@ -163,6 +163,9 @@ def wheels_wrong(stack, gpus):
     tensorflow, torch = stack.get("tensorflow"), stack.get("torch")
     if tensorflow and "+" not in tensorflow["version"]:
         name = row_from(PIP_NAMES, tensorflow["version"])[1]
+        # tensorrt 8.5.3.1, which the extra of 2.14 asks for, has no wheel for Python 3.11 (tensorflow issue 61986)
+        if inside(tensorflow["version"], "2.14", "2.15") and parts(version(stack, "python"))[:2] == (3, 11):
+            name = "tensorflow=="
         if not tensorflow["pip"].startswith(name):
             yield f"{tensorflow['pip']} is not {name}..."
     build = torch["index"].rpartition("/")[2] if torch else ""

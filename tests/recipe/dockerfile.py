@@ -232,6 +232,9 @@ def sums(arch):
     for line in (RECIPES / f"wheels/packages{suffix}.csv").read_text().split("\n"):
         name, version, *rest = (line + ",,").split(",")
         found.setdefault(f"{name}=={version}", set()).update(re.findall("[0-9a-f]{64}", ",".join(rest)))
+    for line in (RECIPES / f"catalog/index_wheel{suffix}.csv").read_text().split("\n"):
+        version, _, component, *rest = (line + ",,,").split(",")
+        found.setdefault(f"{component}=={version}", set()).update(re.findall("[0-9a-f]{64}", ",".join(rest)))
     return found
 
 
