@@ -74,6 +74,7 @@ static bool finding_is_of_gpus(const char *key)
 	       (starts_with(key, "gpu") || starts_with(key, "nvlink"));
 }
 
+/* The hosts by what they say of a fact, without those that cannot say it; the groups are in the world's arena. */
 static size_t finding_group(const struct finding_world *world, size_t row,
 			    struct fact_group **groups)
 {
