@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "builder/recipe/index_wheels.h"
 
+#include "builder/recipe/pins.h"
 #include "core/str.h"
 
 #include <string.h>
-
-#define SHA256_DIGITS 64
 
 /* "cp311" of "3.11" */
 static const char *index_wheel_tag(const char *series, struct arena *arena)
@@ -34,8 +33,7 @@ static int index_wheel_set(const struct table *table, const struct choice *choic
 
 		if (!index_wheel_is(table, row, choice, build, tag))
 			continue;
-		if (strlen(sum) != SHA256_DIGITS ||
-		    strspn(sum, "0123456789abcdef") != SHA256_DIGITS)
+		if (!pins_is_checksum(sum, strlen(sum)))
 			return error_set(err, ERROR_USAGE, "%s:%zu: '%s' is no SHA-256 checksum",
 					 table->paths[row], table->lines[row], sum);
 		values_set(values, arena_printf(arena, "%s.wheel_sum", choice->name), sum);

@@ -42,13 +42,18 @@ static bool is_made_of(const char *text, const char *characters)
 	return *text && !text[strspn(text, characters)];
 }
 
+bool pins_is_checksum(const char *text, size_t length)
+{
+	return length == SHA256_DIGITS && strspn(text, "0123456789abcdef") >= length;
+}
+
 /* "HEX;HEX" as pip's options; false for what is no list of checksums. */
 static bool add_hashes(struct str *out, const char *sums)
 {
 	do {
 		size_t length = strcspn(sums, ";");
 
-		if (length != SHA256_DIGITS || strspn(sums, "0123456789abcdef") != length)
+		if (!pins_is_checksum(sums, length))
 			return false;
 		str_addf(out, " --hash=sha256:%.*s", (int)length, sums);
 		sums += length;

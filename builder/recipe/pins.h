@@ -27,4 +27,7 @@
 int pins_values(const struct plan *plan, struct arena *arena, struct values *values,
 		struct error *err);
 
+/* Whether the `length` bytes at `text` are a SHA-256 checksum as the catalog writes it: 64 lower-case digits in hex. */
+bool pins_is_checksum(const char *text, size_t length);
+
 #endif

@@ -3,8 +3,8 @@
 
 #include "builder/recipe/beside.h"
 #include "builder/recipe/companions.h"
-#include "builder/recipe/index_wheels.h"
 #include "builder/recipe/gpu_values.h"
+#include "builder/recipe/index_wheels.h"
 #include "builder/recipe/pins.h"
 #include "builder/recipe/toolkit_values.h"
 #include "core/str.h"
