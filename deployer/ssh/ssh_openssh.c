@@ -250,15 +250,17 @@ static const struct {
 	{"ssh_dispatch_run_fatal", SSH_FAULT_BROKEN, false},
 };
 
+/* asks may be NULL. */
 static enum ssh_fault ssh_openssh_fault(const char *said, bool *asks)
 {
-	*asks = false;
 	if (strstr(said, "UNKNOWN port 65535")) /* the way to it ended, not its sshd */
 		return SSH_FAULT_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(openssh_faults); i++) {
-		*asks = openssh_faults[i].asks;
-		if (strstr(said, openssh_faults[i].said))
-			return openssh_faults[i].fault;
+		if (!strstr(said, openssh_faults[i].said))
+			continue;
+		if (asks)
+			*asks = openssh_faults[i].asks;
+		return openssh_faults[i].fault;
 	}
 	return SSH_FAULT_NONE;
 }
@@ -339,7 +341,7 @@ static bool ssh_openssh_explain_fault(struct openssh *o, const char *text,
 				      enum ssh_failure *failure, struct error *err)
 {
 	_cleanup_(str_release) struct str greeting = STR_INIT;
-	bool asks;
+	bool asks = false;
 	enum ssh_fault fault = ssh_openssh_fault(text, &asks), seen;
 	const char *said = fault == SSH_FAULT_STRANGE
 				   ? ssh_openssh_said(strstr(text, "Unable to negotiate with "),
@@ -393,7 +395,6 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 	const struct ssh_target *t = o->target;
 	_cleanup_(str_release) struct str said = STR_INIT;
 	char place[200];
-	bool asks;
 
 	*failure =
 		ssh_openssh_is_refused(result->err.text) ? SSH_FAILED_LOGIN : SSH_FAILED_OTHERWISE;
@@ -401,7 +402,7 @@ static int ssh_openssh_failed(struct openssh *o, struct proc_result *result,
 		return ssh_openssh_no_shell(o, result, err);
 	/* ssh with a shared connection drops what the program on the way to the host says */
 	if (ssh_target_has_way(t) && *failure != SSH_FAILED_LOGIN && tunnel_ask(t, &said)) {
-		if (ssh_openssh_fault(said.text, &asks) == SSH_FAULT_BUSY)
+		if (ssh_openssh_fault(said.text, NULL) == SSH_FAULT_BUSY)
 			*failure = SSH_FAILED_BUSY;
 		return tunnel_failed(t, said.text, err);
 	}
