@@ -64,13 +64,6 @@ static bool is_foreign(const struct member *m)
 	return is_there(m) && !owner_is(status_owner(m), &m->fleet->owner);
 }
 
-static bool status_is_paused(const struct member *m)
-{
-	struct error ignored = {0};
-
-	return member_check_paused(m, &ignored) < 0;
-}
-
 static const char *state_of(const struct member *m)
 {
 	if (m->failed)
@@ -81,14 +74,14 @@ static const char *state_of(const struct member *m)
 		return *m->state.mesh ? "ready" : "absent";
 	if (!*m->state.container_id)
 		return "absent";
-	if (status_is_paused(m))
+	if (member_is_paused(m))
 		return "paused";
 	return m->state.running ? "running" : "stopped";
 }
 
 static bool status_is_up(const struct member *m)
 {
-	return !is_foreign(m) && !status_is_paused(m) &&
+	return !is_foreign(m) && !member_is_paused(m) &&
 	       (m->engine->has_containers ? m->state.running : *m->state.mesh);
 }
 

@@ -54,9 +54,14 @@ void fleet_check_owner(struct fleet *fleet)
 	fleet_each(fleet, claim_check_one, NULL);
 }
 
+bool member_is_paused(const struct member *m)
+{
+	return strcmp(m->state.status, "paused") == 0;
+}
+
 int member_check_paused(const struct member *m, struct error *err)
 {
-	if (strcmp(m->state.status, "paused") != 0)
+	if (!member_is_paused(m))
 		return 0;
 	return error_set(
 		err, ERROR_FAILED,

@@ -14,6 +14,9 @@ void fleet_check_owner(struct fleet *fleet);
 /* The same for one member whose state is known. */
 int member_check_owner(struct member *member, struct error *err);
 
+/* Whether somebody has paused the container of a member whose state is known. */
+bool member_is_paused(const struct member *member);
+
 /* ERROR_FAILED for a member whose container somebody has paused, and that no command of ringup lets run on. */
 int member_check_paused(const struct member *member, struct error *err);
 
