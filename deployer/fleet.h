@@ -69,7 +69,10 @@ struct fleet_options {
 	int jobs;      /* 0: 64 */
 };
 
-/* Sets the fleet up; connects to nothing. The fleet lives in the arena; fleet_close ends it. */
+/*
+ * Sets the fleet up; connects to nothing. The fleet lives in the arena; fleet_close ends it. ERROR_USAGE when the
+ * cluster has no hosts, or its container.engine is none that ringup knows.
+ */
 int fleet_init(const struct cluster *cluster, const struct fleet_options *options,
 	       struct arena *arena, struct fleet *fleet, struct error *err);
 

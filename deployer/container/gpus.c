@@ -170,6 +170,15 @@ static bool gpus_are_lost(struct member *m, size_t seen)
 	return wish.kind == GPU_ALL && seen > gpu_count(&m->facts) && seen < GPUS_UNKNOWN;
 }
 
+/* What to say of such a container, in the member's arena. */
+static const char *gpus_say_lost(struct member *m, size_t seen)
+{
+	return arena_printf(
+		&m->arena,
+		"its container was given %zu GPUs, and the host has %zu now: a job that uses what is lost fails; 'ringup doctor %s' may say why, 'ringup restart %s' leaves it out",
+		seen, gpu_count(&m->facts), m->host->name, m->host->name);
+}
+
 int member_compare_gpus(struct member *m, enum container_gpus *gpus, const char **trouble,
 			struct error *err)
 {
@@ -186,10 +195,7 @@ int member_compare_gpus(struct member *m, enum container_gpus *gpus, const char 
 	else if (seen < wanted)
 		*gpus = CONTAINER_GPUS_FEWER;
 	if (*gpus == CONTAINER_GPUS_LOST)
-		*trouble = arena_printf(
-			&m->arena,
-			"its container was given %zu GPUs, and the host has %zu now: what is lost fails in a job that uses it; 'ringup restart %s' leaves it out",
-			seen, gpu_count(&m->facts), m->host->name);
+		*trouble = gpus_say_lost(m, seen);
 	else if (*gpus == CONTAINER_GPUS_FEWER)
 		*trouble = arena_printf(
 			&m->arena,
@@ -209,9 +215,7 @@ static int gpus_look_inside(struct member *m, void *arg, struct error *err)
 	    (seen < wanted && !m->changed && gpus_restart(m, wanted, &seen, err) < 0))
 		return -1;
 	if (gpus_are_lost(m, seen))
-		log_warn(
-			"%s: its container was given %zu GPUs, and the host has %zu now; 'ringup doctor %s' may say why, 'ringup restart %s' leaves out what is lost",
-			m->host->name, seen, gpu_count(&m->facts), m->host->name, m->host->name);
+		log_warn("%s: %s", m->host->name, gpus_say_lost(m, seen));
 	if (seen >= wanted)
 		return 0;
 	return error_set(

@@ -17,9 +17,10 @@ void member_gpu_wish(struct member *member, struct gpu_wish *wish);
 void fleet_check_gpus(struct fleet *fleet, const char *accelerator);
 
 /*
- * Starts a container again that does not see the GPUs that it was to get, unless this command has made or started it, and
- * fails every member whose container does not see them then. Warns of one that was given more than its host has now. Device nodes are counted, since every
- * image can list them; a host with /dev/dxg (WSL) has none and is not judged.
+ * Starts a container again that does not see the GPUs that it was to get, unless this command has made or started
+ * it, and fails every member whose container does not see them then. Warns of one that was given more than its host
+ * has now. Device nodes are counted, since every image can list them; a host with /dev/dxg (WSL) has none and is not
+ * judged.
  */
 void fleet_check_container_gpus(struct fleet *fleet, const char *accelerator);
 
