@@ -61,7 +61,7 @@ int stage_take_env(const struct words *said, struct words *env, struct error *er
 int stage_running_job(const struct stages *stages, struct arena *arena, const char **name,
 		      struct error *err);
 
-/* The same for a job with a rank on that host; one whose hosts are not known yet counts. */
+/* The same for a job with a rank on that host; one whose hosts are not known yet counts. NULL: on any host. */
 int stage_job_on(const struct stages *stages, const char *host, struct arena *arena,
 		 const char **name, struct error *err);
 

@@ -31,7 +31,10 @@ enum container_gpus {
 	CONTAINER_GPUS_LOST,  /* it was given more than the host has now */
 };
 
-/* Asks a running container. *trouble says what is wrong, "" when nothing is; in the member's arena. */
+/*
+ * Asks a running container, with the member's facts known. *trouble says what is wrong, "" when nothing is; in the
+ * member's arena. The error is that nobody could look (member_exec); *gpus is CONTAINER_GPUS_FINE then.
+ */
 int member_compare_gpus(struct member *member, enum container_gpus *gpus, const char **trouble,
 			struct error *err);
 
