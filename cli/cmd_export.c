@@ -93,7 +93,7 @@ static int export_unknown_job(const struct stages *s, const char *name, struct e
 	for (size_t i = 0; i < s->cluster.job_count; i++)
 		words_add(&names, s->cluster.jobs[i].name);
 	return error_set(err, ERROR_USAGE,
-			 "%s has no job '%s'; it has: %s. A program is named by its path: ./%s",
+			 "%s has no job '%s'; it has: %s. A program stands after '--': -- %s",
 			 s->cluster.path, name, names.count ? words_join(&names, ", ") : "none",
 			 name);
 }
@@ -124,7 +124,7 @@ static int export_find_launcher(struct export_wish *wish, const char *name, cons
 
 /* The job of the arguments, or without any ringup's own worker. */
 static int export_job(struct stages *s, const struct options *o, const char *const *arguments,
-		      struct export_wish *wish, struct error *err)
+		      bool is_command, struct export_wish *wish, struct error *err)
 {
 	static const char *const worker[] = {"allreduce", NULL};
 	const char *launcher = "auto", *roles = "";
@@ -138,7 +138,7 @@ static int export_job(struct stages *s, const struct options *o, const char *con
 					 .per_host = o->per_host};
 	if (*arguments) {
 		wish->job.name = "job";
-		if (!arguments[1] && !strchr(*arguments, '/') &&
+		if (!is_command && !arguments[1] && !strchr(*arguments, '/') &&
 		    !cluster_job(&s->cluster, *arguments))
 			return export_unknown_job(s, *arguments, err);
 		if (export_take_job(s, o, arguments, wish, &launcher, &roles, err) < 0)
@@ -302,7 +302,7 @@ static int export_run(struct context *ctx, void *values, const char *const *argu
 	wish.settings = words_list(&o->settings);
 	wish.nodes = exporter->is_one_node ? 1 : o->nodes;
 	if (stage_facts_on_file(&s, err) < 0 || export_image(&s, o, &wish, err) < 0 ||
-	    export_job(&s, o, arguments + 1, &wish, err) < 0)
+	    export_job(&s, o, arguments + 1, ctx->is_after_dashes, &wish, err) < 0)
 		return -1;
 	export_read_facts(&s, &wish);
 	wish.job.lock = wish.plan;

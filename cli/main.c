@@ -234,6 +234,7 @@ static int run_command(const struct command *command, const char *const *words,
 		      err) < 0)
 		return error_wrap(err, "%s", command->name);
 	words_add_all(&arguments, words + used);
+	ctx->is_after_dashes = words[used] && used && strcmp(words[used - 1], "--") == 0;
 	memcpy(globals, values, sizeof(*globals));
 	if (main_apply(globals, ctx, err) < 0)
 		return -1;

@@ -14,9 +14,10 @@ struct context {
 	const char *cluster_path; /* -f, default cluster.yaml */
 	bool cluster_named;	  /* -f was given: the file must be there */
 	bool json;
-	int timeout_s;	     /* --timeout; 0: the default of whoever waits */
-	int jobs;	     /* --jobs; 0: the default */
-	const char *catalog; /* --catalog, or NULL */
+	int timeout_s;	      /* --timeout; 0: the default of whoever waits */
+	int jobs;	      /* --jobs; 0: the default */
+	const char *catalog;  /* --catalog, or NULL */
+	bool is_after_dashes; /* "--" stands before the last arguments: they are a command */
 	struct arena *arena;
 	const struct cluster *cluster; /* what context_cluster has read; NULL before that */
 };

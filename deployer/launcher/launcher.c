@@ -183,6 +183,14 @@ int launcher_find_for_job(const char *name, const struct launcher_wish *wish,
 	return wish->has_roles && !(*launcher)->roles ? launcher_misuse_roles(*launcher, err) : 0;
 }
 
+void launcher_add_count(struct words *words, const char *option, const char *word, int number)
+{
+	if (word)
+		words_addf(words, "--%s=%s", option, word);
+	else
+		words_addf(words, "--%s=%d", option, number);
+}
+
 bool launcher_starts_nodes(const char *name)
 {
 	for (const struct launcher *const *l = launchers; *l; l++)

@@ -59,12 +59,17 @@ enum launcher_place {
 /* A node of such an engine. Text may be that engine's own variable, as "$(RANK)". */
 struct launcher_node {
 	int nodes, per_node, world;
+	const char *nodes_word,
+		*world_word;	    /* the engine's own words for two of them; NULL: the numbers */
 	const char *id;		    /* of the job, the same on all nodes */
 	const char *rank;	    /* of the node: 0, 1 and so on */
 	const char *address, *port; /* where the ranks meet, on node 0 */
 	const char *hostfile;	    /* for mpirun; NULL: all ranks are here */
 	bool tags; /* ranks whose lines come together have their numbers before them (scheduler/rank_tag.h) */
 };
+
+/* --NAME=NUMBER, or with the engine's own word for the number. */
+void launcher_add_count(struct words *words, const char *option, const char *word, int number);
 
 struct launcher {
 	const char *name, *help;

@@ -26,9 +26,9 @@ static const char *const accelerate_kinds[] = {
  */
 static void accelerate_add(const struct launcher_node *node, bool has_kind, struct words *words)
 {
-	words_addf(words, "--num_machines=%d", node->nodes);
+	launcher_add_count(words, "num_machines", node->nodes_word, node->nodes);
 	words_addf(words, "--machine_rank=%s", node->rank);
-	words_addf(words, "--num_processes=%d", node->world);
+	launcher_add_count(words, "num_processes", node->world_word, node->world);
 	words_addf(words, "--main_process_ip=%s", node->address);
 	words_addf(words, "--main_process_port=%s", node->port);
 	/* not pdsh, its default for several machines */

@@ -95,7 +95,7 @@ static int torchrun_node_words(const struct job_options *job, const struct launc
 	if (is_own && own_words_check(job->command + 1, torchrun_taken, "torchrun", err) < 0)
 		return -1;
 	words_add(words, is_own ? job->command[0] : "torchrun");
-	words_addf(words, "--nnodes=%d", node->nodes);
+	launcher_add_count(words, "nnodes", node->nodes_word, node->nodes);
 	words_addf(words, "--nproc_per_node=%d", node->per_node);
 	words_addf(words, "--node_rank=%s", node->rank);
 	words_addf(words, "--master_addr=%s", node->address);

@@ -15,6 +15,9 @@
 #define MARK_ADDRESS "\002"
 #define MARK_PORT "\003"
 #define MARK_ID "\004"
+#define MARK_NODES "\005"
+#define MARK_WORLD "\006"
+#define MARKS MARK_RANK MARK_ADDRESS MARK_PORT MARK_ID MARK_NODES MARK_WORLD
 
 /* A script at work. */
 struct script {
@@ -45,7 +48,7 @@ static int script_check_words(const struct export_wish *wish, struct error *err)
 	const struct launcher *launcher = wish->job.launcher;
 
 	for (const char *const *word = wish->job.command; *word; word++)
-		if (strpbrk(*word, MARK_RANK MARK_ADDRESS MARK_PORT MARK_ID))
+		if (strpbrk(*word, MARKS))
 			return error_set(err, ERROR_USAGE,
 					 "a word of the command has a control character");
 	if (launcher->place == PLACE_NONE || wish->job.roles)
@@ -306,16 +309,16 @@ static void script_add_workers(const struct script *s)
 		 "for node in $(scontrol show hostnames \"$SLURM_JOB_NODELIST\"); do\n"
 		 "\taddress=$(address \"$node\")\n"
 		 "\tno_proxy+=,$address\n"
-		 "\tfor ((i = 0; i < %s && rank < %d; i++, rank++)); do\n"
+		 "\tfor ((i = 0; i < %s; i++, rank++)); do\n"
 		 "\t\tworkers+=\"${workers:+,}\\\"$address:$((MASTER_PORT + rank))\\\"\"\n"
 		 "\tdone\n"
 		 "%s"
 		 "done\n"
 		 "export workers no_proxy no_grpc_proxy=$no_proxy\n",
 		 script_is_uneven(s) ? " node_rank=0" : "",
-		 script_is_uneven(s) ? "${sizes[node_rank]}"
-				     : arena_printf(s->wish->arena, "%d", s->wish->per_node),
-		 s->wish->world, script_is_uneven(s) ? "\tnode_rank=$((node_rank + 1))\n" : "");
+		 script_is_uneven(s) ? "${sizes[node_rank]} && rank < SLURM_NTASKS"
+				     : "SLURM_NTASKS_PER_NODE",
+		 script_is_uneven(s) ? "\tnode_rank=$((node_rank + 1))\n" : "");
 }
 
 /* Whether the image is in the registry of the cluster file, for which its `insecure` and `ca` count. */
@@ -454,12 +457,17 @@ static int script_add_where(const struct script *s, struct error *err)
 }
 
 /* One word for the shell of a task: marks become its variables. */
-static void script_add_marked(struct str *out, const char *word)
+static void script_add_marked(const struct script *s, struct str *out, const char *word)
 {
-	static const char *const variables[] = {"$SLURM_NODEID", "$MASTER_ADDR", "$MASTER_PORT",
-						"$SLURM_JOB_ID"};
+	const char *const variables[] = {
+		"$SLURM_NODEID",
+		"$MASTER_ADDR",
+		"$MASTER_PORT",
+		"$SLURM_JOB_ID",
+		"$SLURM_NNODES",
+		arena_printf(s->wish->arena, "$((SLURM_NNODES * %d))", s->wish->per_node)};
 
-	if (!strpbrk(word, MARK_RANK MARK_ADDRESS MARK_PORT MARK_ID)) {
+	if (!strpbrk(word, MARKS)) {
 		quote_word(out, word);
 		return;
 	}
@@ -477,7 +485,7 @@ static void script_add_marked(struct str *out, const char *word)
  * NCCL and MPI could not copy between them directly. Sources: github.com/NVIDIA/nccl, issue 1066; NVIDIA/pyxis, 73;
  * open-mpi/ompi, 11949.
  */
-static void script_add_own_gpus(const struct script *s)
+static void script_add_own_gpus(const struct script *s, struct str *out)
 {
 	const struct export_wish *wish = s->wish;
 	int gpus = wish->gpus_per_node ? wish->job.gpus : 0;
@@ -488,7 +496,7 @@ static void script_add_own_gpus(const struct script *s)
 	if (!gpus)
 		return;
 	str_addf(
-		s->out,
+		out,
 		"\tIFS=, read -ra given <<<\"${CUDA_VISIBLE_DEVICES:-}\"\n"
 		"\tif ((${#given[@]} < (SLURM_LOCALID + 1) * %d)); then\n"
 		"\t\techo \"rank $SLURM_PROCID on $SLURMD_NODENAME is to have %d GPUs of its own, and Slurm gave its node these: ${CUDA_VISIBLE_DEVICES:-none}\" >&2\n"
@@ -498,63 +506,89 @@ static void script_add_own_gpus(const struct script *s)
 		gpus, gpus, gpus, gpus);
 }
 
-/* What each task of the step runs. */
-static int script_add_task(const struct script *s, struct error *err)
+/*
+ * What starts a node's ranks, as one word for bash. A launcher that has no place for Slurm's own number of nodes has that of
+ * `wish` in its words, so `is_fixed`.
+ */
+static int script_node_words(const struct script *s, struct str *out, bool *is_fixed,
+			     struct error *err)
 {
 	const struct export_wish *wish = s->wish;
-	const struct launcher *launcher = wish->job.launcher;
 	struct job_options job = wish->job;
-	_cleanup_(str_release) struct str inner = STR_INIT;
 	struct words words = WORDS_INIT(wish->arena), env = WORDS_INIT(wish->arena);
 	const struct launcher_node node = {.nodes = wish->nodes,
 					   .per_node = wish->per_node,
 					   .world = wish->world,
+					   .nodes_word = MARK_NODES,
+					   .world_word = MARK_WORLD,
 					   .tags = s->follow != NULL,
 					   .id = MARK_ID,
 					   .rank = MARK_RANK,
 					   .address = MARK_ADDRESS,
 					   .port = MARK_PORT};
+	_cleanup_(str_release) struct str inner = STR_INIT;
 
 	job.command = export_command(wish, false);
+	if (job.launcher->node_words(&job, &node, &words, &env, err) < 0)
+		return -1;
+	*is_fixed = true;
+	str_add(&inner, env.count ? "exec env" : "exec");
+	for (size_t i = 0; i < env.count; i++) {
+		str_add(&inner, " ");
+		script_add_marked(s, &inner, env.list[i]);
+	}
+	for (size_t i = 0; i < words.count; i++) {
+		str_add(&inner, " ");
+		script_add_marked(s, &inner, words.list[i]);
+		if (strpbrk(words.list[i], MARK_NODES))
+			*is_fixed = false;
+	}
+	str_add(out, " bash -c ");
+	quote_word(out, inner.text);
+	return 0;
+}
+
+/* What each task of the step runs, where Slurm starts every rank. */
+static void script_rank_words(const struct script *s, struct str *out)
+{
+	const struct export_wish *wish = s->wish;
+	const struct launcher *launcher = wish->job.launcher;
+	const char *const *command = export_command(wish, false);
+
 	if (launcher->place == PLACE_MPI && !(wish->gpus_per_node && wish->job.gpus)) {
-		str_add(s->out, " ");
-		quote_words(s->out, job.command);
-		return 0;
+		str_add(out, " ");
+		quote_words(out, command);
+		return;
 	}
-	if (launcher->place == PLACE_NODE) {
-		if (launcher->node_words(&job, &node, &words, &env, err) < 0)
-			return -1;
-		str_add(&inner, env.count ? "exec env" : "exec");
-		for (size_t i = 0; i < env.count; i++) {
-			str_add(&inner, " ");
-			script_add_marked(&inner, env.list[i]);
-		}
-		for (size_t i = 0; i < words.count; i++) {
-			str_add(&inner, " ");
-			script_add_marked(&inner, words.list[i]);
-		}
-		str_add(s->out, " bash -c ");
-		quote_word(s->out, inner.text);
-		return 0;
-	}
-	str_add(s->out, " bash -c '\n");
-	script_add_own_gpus(s);
+	str_add(out, " bash -c '\n");
+	script_add_own_gpus(s, out);
 	if (launcher->place != PLACE_MPI && script_is_uneven(s))
-		str_add(s->out, "\tread -ra sizes <<<\"$sizes_of_nodes\"\n");
+		str_add(out, "\tread -ra sizes <<<\"$sizes_of_nodes\"\n");
 	if (launcher->place != PLACE_MPI)
 		str_addf(
-			s->out,
+			out,
 			"\texport RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID\n"
 			"\texport NODE_RANK=$SLURM_NODEID LOCAL_WORLD_SIZE=%s\n",
-			script_is_uneven(s) ? "${sizes[SLURM_NODEID]}"
-					    : arena_printf(wish->arena, "%d", wish->per_node));
+			script_is_uneven(s) ? "${sizes[SLURM_NODEID]}" : "$SLURM_NTASKS_PER_NODE");
 	if (launcher->place == PLACE_ROLES)
-		str_add(s->out,
+		str_add(out,
 			"\texport TF_CONFIG=\"{\\\"cluster\\\":{\\\"worker\\\":[$workers]},"
 			"\\\"task\\\":{\\\"type\\\":\\\"worker\\\",\\\"index\\\":$SLURM_PROCID}}\"\n");
-	str_add(s->out, "\texec \"$@\"' rank ");
-	quote_words(s->out, job.command);
-	return 0;
+	str_add(out, "\texec \"$@\"' rank ");
+	quote_words(out, command);
+}
+
+/* A person may give another number of nodes to sbatch, or write it into the file. */
+static void script_add_guard(const struct script *s)
+{
+	str_addf(
+		s->out,
+		"\n# The words of %s name the nodes, so there is one number that fits.\n"
+		"if [ \"$SLURM_NNODES\" != %d ]; then\n"
+		"\techo \"this script is for %d nodes, and Slurm gave it $SLURM_NNODES; write it again with: ringup export slurm --nodes $SLURM_NNODES\" >&2\n"
+		"\texit 1\n"
+		"fi\n",
+		s->wish->job.launcher->name, s->wish->nodes, s->wish->nodes);
 }
 
 /*
@@ -594,7 +628,15 @@ static int script_add_steps(const struct script *s, struct error *err)
 {
 	const struct export_wish *wish = s->wish;
 	const char *where = script_has_where(s) ? " \"${where[@]}\"" : "";
+	_cleanup_(str_release) struct str task = STR_INIT;
+	bool is_fixed = false;
 
+	if (!slurm_script_starts_nodes(wish))
+		script_rank_words(s, &task);
+	else if (script_node_words(s, &task, &is_fixed, err) < 0)
+		return -1;
+	if (is_fixed)
+		script_add_guard(s);
 	script_add_pmix(s);
 	script_add_proof(s, where);
 	if (strcmp(s->container, "none") == 0 && slurm_stack_add(wish, where, s->out, err) < 0)
@@ -607,10 +649,7 @@ static int script_add_steps(const struct script *s, struct error *err)
 		script_add_file(s, " --label --open-mode=append --output=", "out.log");
 		script_add_file(s, " --error=", "err.log");
 	}
-	str_add(s->out, where);
-	if (script_add_task(s, err) < 0)
-		return -1;
-	str_add(s->out, "\n");
+	str_addf(s->out, "%s%s\n", where, task.text);
 	return 0;
 }
 

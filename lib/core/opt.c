@@ -164,9 +164,6 @@ int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_arg
 	while (words[i]) {
 		if (strcmp(words[i], "--") == 0) {
 			i++;
-			if (!stop_at_argument)
-				while (words[i])
-					words_add(arguments, words[i++]);
 			break;
 		}
 		if (words[i][0] == '-' && words[i][1]) {
@@ -179,8 +176,7 @@ int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_arg
 			break;
 		words_add(arguments, words[i++]);
 	}
-	if (used)
-		*used = i;
+	*used = i;
 	return 0;
 }
 

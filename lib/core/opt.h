@@ -40,9 +40,9 @@ struct opt {
 
 /*
  * Parses `words` (without the command's name) into `values` by the rows. Words that are not options
- * go to `arguments`, and so does everything after "--". With `stop_at_argument` the first argument
- * ends the options. If `used` is not NULL, *used is the number of words consumed. Errors are
- * ERROR_USAGE and name the nearest known option.
+ * go to `arguments`. "--" ends the options, and with `stop_at_argument` the first argument does: *used is
+ * the number of words before those that nobody has looked at. Errors are ERROR_USAGE and name the nearest
+ * known option.
  */
 int opt_parse(const struct opt *rows, const char *const *words, bool stop_at_argument, void *values,
 	      struct words *arguments, size_t *used, struct error *err);

@@ -409,7 +409,8 @@ once" ]
 	apart ringup export kubernetes --image registry.example:5000/team/lab:1 plain
 	says 2 "has no digest" "ringup inspect registry.example:5000/team/lab:1"
 	apart ringup export kubernetes --image "$IMAGE" plian
-	says 2 "has no job 'plian'" "plain, ring, torch, parts" "./plian"
+	says 2 "has no job 'plian'" "plain, ring, torch, parts" "-- plian"
+	ringup export slurm --set container=none -- plian | grep -xF $'\texec "$@"\' rank plian' # said to be a program
 	apart ringup export kubernetes --image "$IMAGE" --kind cronjob plain
 	says 2 "--kind cronjob" mpijob pytorchjob tfjob
 	apart ringup export kubernetes --image "$IMAGE" --kind trainjob plain

@@ -20,13 +20,13 @@ setup() {
 	END
 }
 
-# places NODES EACH COMMAND WORD...: the job has so many nodes with so many ranks on each.
+# places NODES EACH COMMAND WORD...: the job has so many nodes with so many ranks on each. Slurm's nodes are an option of sbatch.
 places() {
 	local nodes=$1 each=$2
 	shift 2
 	apart "$@"
 	[ "$status" -eq 0 ] || { cat ../err; return 1; }
-	grep -oE -- '--nproc_per_node=[0-9]+|--nnodes=[0-9]+' ../out | sort -u |
+	grep -oE -- '--nproc_per_node=[0-9]+|--nnodes=[0-9]+|^#SBATCH --nodes=[0-9]+' ../out | sed 's/#SBATCH --nodes/--nnodes/' | sort -u |
 		diff - <(printf -- '--nnodes=%d\n--nproc_per_node=%d\n' "$nodes" "$each")
 }
 

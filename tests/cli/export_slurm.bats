@@ -80,6 +80,21 @@ script() {
 	[ "$(SLURM_TASKS_PER_NODE="1,3" bash -euo pipefail sizes.sh)" = "1 3" ]
 }
 
+@test "the number of nodes is Slurm's own, or else the script says that it fits one alone" {
+	local launcher
+	for launcher in torchrun accelerate env; do
+		ringup export slurm --set container=none --launcher "$launcher" plain >out
+		[ "$(grep -c 'this script is for' out)" = 0 ]
+	done
+	ringup export slurm --set container=none --launcher accelerate plain |
+		grep -F '"--num_machines=$SLURM_NNODES" "--machine_rank=$SLURM_NODEID" "--num_processes=$((SLURM_NNODES * 2))"'
+	ringup export slurm --set container=none --launcher deepspeed plain >out
+	sed -n '/^if \[ "$SLURM_NNODES/,/^fi/p' out >guard.sh
+	run -0 env SLURM_NNODES=2 bash -euo pipefail guard.sh
+	run -1 env SLURM_NNODES=3 bash -euo pipefail guard.sh
+	[[ $output == "this script is for 2 nodes, and Slurm gave it 3; write it again with: ringup export slurm --nodes 3" ]]
+}
+
 @test "CPUs of a task are its share of container.cpus, and memory is never rounded down to all of it" {
 	sed 's#^container:#&\n  cpus: 17\n  memory: 512k#' cluster.yaml >cpus.yaml
 	ringup -f cpus.yaml export slurm --set container=none ring >out # 8 ranks to a node

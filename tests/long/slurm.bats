@@ -290,6 +290,26 @@ own_gpus() {
 	has "Slurm refuses the job"
 }
 
+@test "a script for more nodes than it was written for: its ranks are those of the nodes" {
+	# shellcheck disable=SC2016 # expanded by the ranks
+	ringup export slurm --launcher env -n 4 --nodes 2 --name more -- sh -c 'echo rank $RANK of $WORLD_SIZE, $LOCAL_WORLD_SIZE here' >more.sbatch
+	sbatch --wait --nodes=3 --output=more.out more.sbatch
+	[ "$(grep -c '^rank [0-5] of 6, 2 here$' more.out)" = 6 ]
+	# shellcheck disable=SC2016 # expanded by the ranks
+	ringup export slurm --launcher tf -n 2 --nodes 2 --name more -- sh -c 'echo "$TF_CONFIG"' >more.sbatch
+	sbatch --wait --nodes=3 --output=more.out more.sbatch
+	[ "$(grep -h '^{' more.out | jq -c '.cluster.worker | unique | length' | sort | uniq -c | xargs)" = "3 3" ]
+	printf '#!/bin/sh\necho "$*"\n' >torchrun
+	chmod +x torchrun
+	PATH=$PWD:$PATH ringup export slurm --launcher torchrun -n 2 --nodes 2 --name more -- true >more.sbatch
+	PATH=$PWD:$PATH sbatch --wait --nodes=3 --output=more.out more.sbatch
+	[ "$(grep -c -- '^--nnodes=3 --nproc_per_node=1 --node_rank=[0-2] ' more.out)" = 3 ]
+	ringup export slurm --launcher deepspeed -n 2 --nodes 2 --name more -- true >more.sbatch
+	run sbatch --wait --nodes=3 --output=more.out more.sbatch
+	[ "$status" -ne 0 ]
+	grep -F "this script is for 2 nodes, and Slurm gave it 3; write it again with: ringup export slurm --nodes 3" more.out
+}
+
 @test "the script takes what people give sbatch: CPUs, nodes, files, mail" {
 	# shellcheck disable=SC2016 # expanded by the rank
 	run --separate-stderr ringup run --on slurm --set cpus-per-task=2 --set nodelist=node02 --nodes 1 --ppn 1 -- \
