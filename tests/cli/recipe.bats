@@ -220,6 +220,17 @@ hash() {
 	! grep -F 'numpy<2' ../out
 }
 
+@test "Megatron Core below 0.16 gets the NumPy that it asks for, in place of the one that is there" {
+	unset RINGUP_CATALOG # the real one
+	apart ringup recipe torch==2.8.0 megatron-core==0.14.0 gpu==H100
+	says 0
+	grep -qF "pip list --format=freeze | grep -vE '^(numpy)==' >/tmp/stays.txt" ../out
+	grep -qF "megatron-core==0.14.0 'numpy<2'" ../out
+	apart ringup recipe torch==2.8.0 megatron-core==0.16.0 gpu==H100
+	says 0
+	! grep -F 'numpy<2' ../out
+}
+
 @test "the newest frameworks have a recipe, with the libraries that their wheels bring" {
 	unset RINGUP_CATALOG # the real one
 	echo 'hosts: [a]' >cluster.yaml

@@ -7,6 +7,7 @@
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
 #include "resolver/rules/rule_driver.h"
+#include "resolver/search/prune.h"
 
 #include <string.h>
 
@@ -537,9 +538,27 @@ static int rank_build(const struct search *s, const struct value *value)
 	return version_compare(value->built, cuda->version) < 0 ? 1 : 2;
 }
 
+/* Whether the later components' open values all pass the rule's conditions, so that it holds whichever is chosen. */
+static bool later_pass(const struct search *s, enum component at, uint32_t later, size_t rule)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct domain *domain = &s->model->domains[c];
+		size_t first, i;
+
+		if (!(later & COMPONENT_BIT(c)))
+			continue;
+		first = prune_next(s, s->live[at], (enum component)c, 0);
+		for (i = first; i < domain->count && bit_is_set(domain->values[i].passes, rule);)
+			i = prune_next(s, s->live[at], (enum component)c, i + 1);
+		if (first == domain->count || i < domain->count)
+			return false;
+	}
+	return true;
+}
+
 /*
- * Whether the value has a known defect that published stacks have lived with: alone, with what is chosen, or with the
- * hosts' drivers and GPUs.
+ * Whether the value has a known defect that published stacks have lived with: alone, with what is chosen, with all that
+ * is left to choose, or with the hosts' drivers and GPUs.
  */
 static bool has_risk(const struct search *s, const struct value *value)
 {
@@ -549,10 +568,12 @@ static bool has_risk(const struct search *s, const struct value *value)
 
 	for (size_t k = 0; k < s->model->conflict_count; k++) {
 		const struct conflict_rule *rule = &s->model->conflicts[k];
+		uint32_t later = rule->components & ~parts;
 		bool holds = rule->is_risk && is_about(s, rule) && (rule->components & own) &&
-			     !(rule->components & ~parts) && bit_is_set(value->passes, k);
+			     !(later & ~s->parts) && bit_is_set(value->passes, k);
 
-		if (holds && sides_pass(s, rule->components & ~own, k))
+		if (holds && sides_pass(s, rule->components & parts & ~own, k) &&
+		    later_pass(s, value->component, later, k))
 			return true;
 	}
 	return false;

@@ -317,6 +317,8 @@ const struct ranked *search_order(struct search *s, const struct domain *domain)
 
 	for (int c = 0; c < COMPONENT_COUNT; c++)
 		s->now.chosen[c] = s->fixed[c];
+	if (domain->count) /* nothing is known of what is left to choose */
+		memset(s->live[domain->values->component], 0, s->words * sizeof(uint64_t));
 	for (size_t i = 0; i < domain->count; i++)
 		order[i] = (struct ranked){&domain->values[i], rules_rank(s, &domain->values[i])};
 	qsort(order, domain->count, sizeof(*order), compare_ranked);

@@ -27,7 +27,7 @@ RUN step apt-get install -y --no-install-recommends \
       ca-certificates openssh-server openssh-client iproute2 procps python3=3.11.2-1+b1 libibverbs1 ibverbs-providers ibverbs-utils \
       librdmacm1 libc6-dev gcc=4:12.2.0-3 gcc-12=12.2.0-14+deb12u1 g++=4:12.2.0-3 g++-12=12.2.0-14+deb12u1 python3-pip=23.0.1+dfsg-1 \
       python3-dev=3.11.2-1+b1
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \

@@ -50,7 +50,7 @@ RUN step apt-get install -y --no-install-recommends \
 RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu2004/x86_64 3bf863cc.pub EB693B3035CD5710E231E123A4B469963BF863CC cuda
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libnccl2=2.8.4-1+cuda11.1
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # Python 3.7 as it was built; the OS's own Python brings the libraries that it needs
 COPY --from=python /opt/python/ /opt/python/

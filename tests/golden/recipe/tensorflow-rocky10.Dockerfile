@@ -25,7 +25,7 @@ COPY step /usr/local/bin/step
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
       librdmacm
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of tensorflow
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \

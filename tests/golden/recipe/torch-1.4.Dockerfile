@@ -30,7 +30,7 @@ RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_
     step nvidia developer.download.nvidia.com/compute/machine-learning/repos/ubuntu1804/x86_64 7fa2af80.pub AE09FE4BBD223A84B2CCFCE3F60F4B3D7FA2AF80 ml
 RUN step apt-get install -y --no-install-recommends --allow-downgrades --allow-change-held-packages \
       libnccl2=2.8.3-1+cuda10.1
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \

@@ -46,7 +46,7 @@ COPY step /usr/local/bin/step
 # packages of the OS
 RUN step yum install -y --setopt=skip_missing_names_on_install=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng libibverbs libibverbs-utils librdmacm glibc-devel gcc gcc-c++
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # Python 3.9 as it was built; the OS's own Python brings the libraries that it needs
 COPY --from=python /opt/python/ /opt/python/

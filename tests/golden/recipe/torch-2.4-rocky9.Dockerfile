@@ -25,7 +25,7 @@ COPY step /usr/local/bin/step
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip libibverbs libibverbs-utils \
       librdmacm glibc-devel gcc gcc-c++
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # this Python's pip is too old for the wheels and indexes of today
 RUN set -eu; printf '%s\n' \

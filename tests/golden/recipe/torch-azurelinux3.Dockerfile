@@ -25,7 +25,7 @@ COPY step /usr/local/bin/step
 RUN step tdnf install -y \
       ca-certificates rpm findutils gawk shadow-utils openssh-server openssh-clients iproute procps-ng python3 python3-devel python3-pip \
       libibverbs libibverbs-utils librdmacm glibc-devel kernel-headers gcc gcc-c++ binutils
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3)" "/usr/local/bin/$name"; done; \

@@ -2,24 +2,21 @@
 # Made by ringup; ringup.lock names the catalog that it comes from.
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
-# torch 2.13.0 - the best of several that 'torch==2.13.0' admits; Transformer Engine 2.20.2 needs torch >=2.6; Megatron Core 0.19.2 needs torch >=2.6.0; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are assumed from 2.9 to 2.11; cuDNN as 2.11 of the same CUDA or newer [public-pins;pytorch-test-infra;common-knowledge;pypi;transformer-engine;pytorch-141868]
+# torch 2.13.0 - the best of several that 'torch==2.13.0' admits; Transformer Engine 2.20.2 needs torch >=2.6; Megatron Core 0.19.2 needs torch >=2.6.0; wheel pulls nvidia-* CUDA/cuDNN/NCCL wheels; the compute capabilities are those of +cu130 [colabtools-6053;public-pins;pypi;transformer-engine;pytorch-141868]
 # transformer-engine 2.20.2 - the newest that 'transformer-engine==2.20.2' admits; its part for torch is compiled here; FP8 wants compute capability 8.9 or newer; imports what torch has from 2.6 on [pypi;transformer-engine;pytorch-141868]
 # megatron-core 0.19.2 - the only one that 'megatron-core==0.19.2' admits [pypi]
-# cuda 12.6.3 - the newest that works; driver 535.104.05 runs it by minor-version compatibility (>=525.60.13); A100 80GB has compute capability 8.0 (>=5.0;<=9.0); torch 2.13.0 needs CUDA >=12.6,<13; what torch 2.13.0 was tested with; Transformer Engine 2.20.2 needs CUDA >=12.1,<13; cuDNN 9.10.2.21 (built for CUDA 12) needs CUDA >=12,<13 [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge;gpu-capability-tables;public-pins;pytorch-test-infra;pypi;transformer-engine;pytorch-141868;nvidia-container-images;cudnn-support-matrix-9.0]
-# cudnn 9.10.2.21 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [public-pins;pytorch-test-infra;common-knowledge]
-# nccl 2.29.3 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [public-pins;pytorch-test-infra;common-knowledge]
+# cuda 12.9.2 - the newest that works; driver 535.104.05 runs it by minor-version compatibility (>=525.60.13); A100 80GB has compute capability 8.0 (>=5.0;<=12.1); torch 2.13.0 needs CUDA >=12.9,<13; what torch 2.13.0 was tested with; Transformer Engine 2.20.2 needs CUDA >=12.1,<13; cuDNN 9.20.0.48 (built for CUDA 12) needs CUDA >=12,<13; drivers copied from the patch release before it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge;gpu-capability-tables;colabtools-6053;public-pins;pypi;transformer-engine;pytorch-141868;pytorch-cudnn-init;immich-23110;spack-cudnn]
+# cudnn 9.20.0.48 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [colabtools-6053;public-pins]
+# nccl 2.29.7 - the wheel of torch 2.13.0 brings it; nothing of it is installed beside [colabtools-6053;public-pins]
 # os rockylinux9 - the only one that 'os==rockylinux9' admits; Rocky Linux 9 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
-# glibc 2.34 - the newest that works; for rockylinux9; torch 2.13.0 needs glibc >=2.28; Transformer Engine 2.20.2 needs glibc >=2.28; Megatron Core 0.19.2 needs glibc >=2.24; comes with the OS [common-knowledge;public-pins;pytorch-test-infra;pypi;transformer-engine;pytorch-141868]
-# gcc 11.5.0 - the newest that works; for rockylinux9; CUDA 12.6.3 needs gcc >=6,<14; the OS's own; 11.2 at 9.0 [common-knowledge;cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table]
-# python 3.12 - the newest that works; for rockylinux9; torch 2.13.0 needs Python >=3.10,<3.15; Transformer Engine 2.20.2 needs Python >=3.10; Megatron Core 0.19.2 needs Python >=3.12,<3.14; beside the OS's own [common-knowledge;public-pins;pytorch-test-infra;pypi;transformer-engine;pytorch-141868]
+# glibc 2.34 - the newest that works; for rockylinux9; torch 2.13.0 needs glibc >=2.28; Transformer Engine 2.20.2 needs glibc >=2.28; Megatron Core 0.19.2 needs glibc >=2.24; comes with the OS [common-knowledge;colabtools-6053;public-pins;pypi;transformer-engine;pytorch-141868]
+# gcc 11.5.0 - the newest that works; for rockylinux9; CUDA 12.9.2 needs gcc >=6,<15; the OS's own; 11.2 at 9.0 [common-knowledge;cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016]
+# python 3.12 - the newest that works; for rockylinux9; torch 2.13.0 needs Python >=3.10,<3.15; Transformer Engine 2.20.2 needs Python >=3.10; Megatron Core 0.19.2 needs Python >=3.12,<3.14; beside the OS's own [common-knowledge;colabtools-6053;public-pins;pypi;transformer-engine;pytorch-141868]
 # openmpi 5.0.8 - the only one that 'openmpi==5.0.8' admits; mpirun is prterun (PRRTE): MCA parameters of plm and rmaps are renamed; openib is gone: UCX or OFI [easybuild;spack-openmpi;openmpi-tags;common-knowledge]
-# driver 535.104.05 - it is there: the stack is made to fit it [cuda-release-notes;cuda-compatibility;spack-cuda;ratharog-table;common-knowledge]
+# driver 535.104.05 - it is there: the stack is made to fit it [cuda-compatibility;spack-cuda;ratharog-table;rules-ml-toolchain;cog-3016;common-knowledge]
 # gpu A100 80GB - A100 80GB: compute capability 8.0 [spack-cuda;gpu-capability-tables;common-knowledge]
-# ---- NVIDIA's image with the toolkit, of the same CUDA: the build stage takes it from here
-FROM docker.io/nvidia/cuda:12.6.3-devel-rockylinux9 AS toolkit
-
 # ---- the stack: what the build and the image both need
-FROM docker.io/nvidia/cuda:12.6.3-runtime-rockylinux9 AS stack
+FROM docker.io/rockylinux/rockylinux:9 AS stack
 ENV LANG=C.UTF-8 PIP_BREAK_SYSTEM_PACKAGES=1
 # for the build only: mirrors, and what makes two builds of this file the same
 ARG YUM_MIRROR=
@@ -32,8 +29,14 @@ COPY step /usr/local/bin/step
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       ca-certificates openssh-server openssh-clients iproute procps-ng python3.12 python3.12-devel python3.12-pip libibverbs \
       libibverbs-utils librdmacm glibc-devel gcc gcc-c++
-# the NCCL that NVIDIA's image brings is not the one of this stack
-RUN rpm -qa 'libnccl*' | xargs -r rpm -e
+# NVIDIA's repository, and the packages that come from it
+RUN step nvidia developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64 D42D0685.pub 610C7B14E068A878070DA4E99CD0A493D42D0685 cuda
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      cuda-libraries-12-9-12.9.2-1 cuda-compat-12-9
+# what NVIDIA's images set; the loader finds the libraries by its own list
+RUN set -eu; [ -e /usr/local/cuda ] || ln -s cuda-12.9 /usr/local/cuda; \
+    echo /usr/local/cuda-12.9/lib64 >/etc/ld.so.conf.d/cuda-12-9.conf; step ldconfig
+ENV PATH=/usr/local/cuda/bin:$PATH NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3.12)" "/usr/local/bin/$name"; done; \
     for name in pip pip3; do printf '#!/bin/sh\nexec python3.12 -m pip "$@"\n' >"/usr/local/bin/$name"; chmod 755 "/usr/local/bin/$name"; done
@@ -49,9 +52,9 @@ ARG SOURCE_DATE_EPOCH=1704067200
 # the compiler, and headers
 RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
       glibc-devel gcc gcc-c++ ca-certificates tar xz bzip2 diffutils findutils make perl which file
-# nvcc, headers and libcuda's stub: in this stage only
-COPY --from=toolkit /usr/local/cuda-12.6/ /usr/local/cuda-12.6/
-ENV LIBRARY_PATH=/usr/local/cuda/lib64/stubs
+# the toolkit, and headers of NVIDIA's libraries
+RUN step dnf install -y --allowerasing --setopt=install_weak_deps=False \
+      cuda-toolkit-12-9-12.9.2-1
 # Open MPI 5.0.8 from its tarball; no user and no host of the build is written into it; without UCX: between
 # hosts it goes by TCP, and NCCL uses InfiniBand and RoCE by itself
 RUN set -eu; export CC=gcc CXX=g++ USER=root HOSTNAME=ringup; \
@@ -74,7 +77,7 @@ COPY --from=build /opt/openmpi/ /opt/openmpi/
 RUN echo /opt/openmpi/lib >/etc/ld.so.conf.d/openmpi.conf && step ldconfig
 ENV PATH=/opt/openmpi/bin:$PATH
 # torch 2.13.0 by pip, from this index only
-RUN step python3.12 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu126" 'torch==2.13.0+cu126' 'numpy<3'
+RUN step python3.12 -m pip install --no-cache-dir --index-url "${PYTORCH_MIRROR:-https://download.pytorch.org/whl}/cu129" 'torch==2.13.0+cu129' 'numpy<3'
 # all programs find the NCCL that comes with torch
 RUN python3.12 -c 'import nvidia.nccl as n; print(n.__path__[0] + "/lib")' >/etc/ld.so.conf.d/nccl.conf && step ldconfig
 # for torch, by pip; torch, NumPy and all else that is there stay as they are
@@ -126,17 +129,17 @@ RUN if [ -d /etc/ssh/ssh_config.d ]; then echo 'Include /etc/ringup/ssh/ssh_conf
 COPY --from=worker /out/ /usr/local/bin/
 COPY entry/ /usr/local/bin/
 # libcuda's stub, for the checks
-COPY --from=build /usr/local/cuda-12.6/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
+COPY --from=build /usr/local/cuda-12.9/targets/x86_64-linux/lib/stubs/libcuda.so /tmp/stub/libcuda.so.1
 # smoke checks: what the stack promises starts
 RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
     python -c 'import ssl, sys; assert sys.version_info[:2] == tuple(map(int, "3.12".split(".")[:2])), sys.version'; \
     pip --version; \
     test -x "$(command -v sshd)"; \
     allreduce --versions; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import ctypes as c; a, b, d = map(int, "2.29.3".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import ctypes as c; a, b, d = map(int, "2.29.7".split("-")[0].split(".")[:3]); v = c.c_int(); c.CDLL("libnccl.so.2").ncclGetVersion(c.byref(v)); n = v.value; print("NCCL", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     mpirun --version | grep -F 5.0.8; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch; v = torch.__version__; print("torch", v, torch.version.cuda); assert v.startswith("2.13.0")'; \
-    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch; a, b, d = map(int, "9.10.2.21".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
+    LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch; a, b, d = map(int, "9.20.0.48".split(".")[:3]); n = torch.backends.cudnn.version(); print("cuDNN", n); assert n in (a * 1000 + b * 100 + d, a * 10000 + b * 100 + d)'; \
     python3.12 -m pip list --format=freeze | tr _ - | sed 's/+.*//' >/tmp/there.txt; if printf '%s\n' transformer-engine==2.20.2 megatron-core==0.19.2 | grep -ixvF -f /tmp/there.txt; then exit 1; fi; \
     LD_LIBRARY_PATH="/tmp/stub:${LD_LIBRARY_PATH:-}" python3.12 -c 'import torch, megatron.core'; \
     mkdir -p /usr/share/ringup; rpm -qa --queryformat '%{NAME} %{EVR} %{ARCH}\n' >/tmp/rpm-packages; \
@@ -145,7 +148,7 @@ RUN set -eu; export PYTHONDONTWRITEBYTECODE=1; \
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LABEL org.ringup.cluster-image=1 \
       org.ringup.stack.torch="2.13.0" org.ringup.stack.transformer-engine="2.20.2" org.ringup.stack.megatron-core="0.19.2" \
-      org.ringup.stack.cuda="12.6.3" org.ringup.stack.cudnn="9.10.2.21" org.ringup.stack.nccl="2.29.3" org.ringup.stack.os="rockylinux9" \
+      org.ringup.stack.cuda="12.9.2" org.ringup.stack.cudnn="9.20.0.48" org.ringup.stack.nccl="2.29.7" org.ringup.stack.os="rockylinux9" \
       org.ringup.stack.glibc="2.34" org.ringup.stack.gcc="11.5.0" org.ringup.stack.python="3.12" org.ringup.stack.openmpi="5.0.8" \
       org.ringup.stack.driver="535.104.05" org.ringup.stack.gpu="A100 80GB"
 CMD ["/usr/local/bin/ringup-entry"]

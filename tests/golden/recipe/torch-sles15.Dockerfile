@@ -24,7 +24,7 @@ COPY step /usr/local/bin/step
 # packages of the OS
 RUN step zypper -n install --no-recommends \
       ca-certificates openssh iproute2 procps gawk shadow python313 python313-devel python313-pip glibc-devel gcc14 gcc14-c++
-# the container toolkit brings the driver's libraries in; CUDA comes with the wheel of torch
+# the container toolkit brings the driver's libraries in; CUDA comes with a framework's wheel
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # python, python3 and pip are this Python's
 RUN set -eu; for name in python python3; do ln -sf "$(command -v python3.13)" "/usr/local/bin/$name"; done; \

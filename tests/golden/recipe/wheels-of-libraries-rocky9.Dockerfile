@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # cuda 13.2.2 - the only one that 'cuda==13.2.2' admits; cuDNN 9.22.0.52 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.32.3-1 (built for CUDA 13) needs CUDA >=13,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi]
-# cudnn 9.22.0.52 - the only one that 'cudnn==9.22.0.52' admits; its builds for CUDA 13; nvidia-cudnn-cu13==9.22.0.52; sm as of 9.21.1.3 [pypi]
+# cudnn 9.22.0.52 - the newest that 'cudnn==9.22.0.52' admits; its builds for CUDA 13; nvidia-cudnn-cu13==9.22.0.52; sm as of 9.21.1.3 [pypi]
 # nccl 2.32.3-1 - the newest that 'nccl==2.32.3' admits; its builds for CUDA 13; nvidia-nccl-cu13==2.32.3 [pypi]
 # os rockylinux9 - the only one that 'os==rockylinux9' admits; Rocky Linux 9 [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.34 - the newest that works; for rockylinux9; comes with the OS [common-knowledge]

@@ -3,7 +3,7 @@
 # The OS's packages stand without versions: 'ringup resolve --pin' asks its archives for them.
 #
 # cuda 13.2.2 - the only one that 'cuda==13.2.2' admits; cuDNN 9.26.0.51 (built for CUDA 13) needs CUDA >=13,<14; NCCL 2.32.3-1 (built for CUDA 13) needs CUDA >=13,<14; the driver minimum is the runfile's; the release notes name the branch only; driver driver_minor gcc sm compat as of 13.2.1 [pypi]
-# cudnn 9.26.0.51 - the only one that 'cudnn==9.26.0.51' admits; its builds for CUDA 13; nvidia-cudnn-cu13==9.26.0.51; the wheel of torch 2.15.0 asks for it [pypi]
+# cudnn 9.26.0.51 - the newest that 'cudnn==9.26.0.51' admits; its builds for CUDA 13; nvidia-cudnn-cu13==9.26.0.51; the wheel of torch 2.15.0 asks for it [pypi]
 # nccl 2.32.3-1 - the newest that 'nccl==2.32.3' admits; its builds for CUDA 13; nvidia-nccl-cu13==2.32.3 [pypi]
 # os ubuntu24.04 - the only one that 'os==ubuntu24.04' admits; Ubuntu 24.04 noble; without libtinfo5: the nsight packages of CUDA up to 12.4 do not install [nvidia-container-images;cuda-repo-management-1;common-knowledge]
 # glibc 2.39 - the newest that works; for ubuntu24.04; comes with the OS [common-knowledge]
