@@ -5,6 +5,7 @@
 #include "core/proc.h"
 #include "core/str.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,9 +22,14 @@ static int ask_write(const char *const *files, const char *usual_user, const cha
 	_cleanup_(str_release) struct str text = STR_INIT;
 	int fd, rc;
 
-	for (; *files; files++)
-		str_addf(&text, "Include \"%s\"\n", *files);
-	str_addf(&text, "Match %s\nUser %s\n", match, usual_user);
+	for (; *files; files++) {
+		char whole[PATH_MAX];
+
+		/* ssh takes a relative one from ~/.ssh */
+		str_addf(&text, "Include \"%s\"\n", realpath(*files, whole) ? whole : *files);
+	}
+	if (*usual_user)
+		str_addf(&text, "Match %s\nUser %s\n", match, usual_user);
 	snprintf(path, 64, "/tmp/ringup-ssh-XXXXXX");
 	fd = mkostemp(path, 0);
 	if (fd < 0)

@@ -8,7 +8,7 @@
 /*
  * Runs `ssh -G`, and with it the commands of Match exec, as every ssh does. `files` are what ssh would read, NULL at the end.
  * Replaces user, port, address, host key alias, files of host keys and proxy; what cluster.yaml gave (`given_user` "",
- * `given_port` 0 when it gave none) wins. `usual_user` counts where nothing says another one. ERROR_USAGE with ssh's words when
+ * `given_port` 0 when it gave none) wins. `usual_user` counts where nothing says another one ("": ssh's own). ERROR_USAGE with ssh's words when
  * it refuses the files.
  */
 int ssh_config_ask(struct ssh_config *config, const char *const *files, const char *host,

@@ -56,6 +56,24 @@ hosts() {
 	says 2 'one: ssh -G one: ' 'nonsense'
 }
 
+@test "ProxyJump where ssh must be asked, as on Fedora and RHEL, whose own files have a Match final; a file of its own beside cluster.yaml" {
+	local transport final
+	for transport in auto openssh; do
+		for final in 'Match final' 'Match exec true' 'CanonicalizeHostname yes'; do
+			hosts $transport one
+			config 'Host one' '  HostName 127.0.0.3' "  Port $PORT" '  ProxyJump two' 'Host two' '  HostName 127.0.0.1' "  Port $PORT" \
+				"$final" '  ServerAliveInterval 10'
+			apart ringup exec -l -- sh -c 'echo "$SSH_CONNECTION"'
+			[ "$status" = 0 ] || { echo "$transport $final"; cat ../err; return 1; }
+			grep -q "127.0.0.3 $PORT\$" ../out
+		done
+	done
+	mv "$HOME/.ssh/config" own
+	printf 'hosts: [one]\nssh: {config: ./own}\ncontainer: {engine: none}\naccelerator: cpu\n' >cluster.yaml
+	apart ringup exec -l -- true
+	says 0
+}
+
 @test "ProxyCommand and ProxyJump: for host keys and passwords too, and errors name them" {
 	: >sudo.rules
 	start_users first:/bin/sh
