@@ -4,6 +4,7 @@
 #include "core/digest.h"
 #include "deployer/engine/engine.h"
 #include "deployer/container/gpus.h"
+#include "plan/links.h"
 
 #include <string.h>
 
@@ -168,6 +169,21 @@ int job_plan_init(struct job_plan *plan, struct fleet *fleet, const struct job_o
 	return job_new_id(plan->id, err);
 }
 
+/* What the probe has seen of the host, in place of what its supervisor would say. */
+static void job_take_facts(struct job_host *host, const struct facts *facts, struct arena *arena)
+{
+	struct links links;
+
+	host->cores = facts->cpus > 0 ? facts->cpus : 1;
+	host->interface = facts->interface ? facts->interface : "";
+	host->network = facts->interface_cidr ? facts->interface_cidr : "";
+	links_parse(facts, arena, &links);
+	for (size_t i = 0; i < links.port_count; i++)
+		if (links.ports[i].active)
+			words_addf(&host->rdma, "%s:%d", links.ports[i].device,
+				   links.ports[i].port);
+}
+
 int job_plan_without_hosts(struct fleet *fleet, const struct job_options *options,
 			   struct arena *arena, struct job_plan *plan, struct error *err)
 {
@@ -187,7 +203,7 @@ int job_plan_without_hosts(struct fleet *fleet, const struct job_options *option
 			host->gpus = (int)(fleet->members[i].engine->has_containers
 						   ? gpu_wish_count(&wish, facts)
 						   : gpu_count(facts));
-			host->cores = facts->cpus > 0 ? facts->cpus : 1;
+			job_take_facts(host, facts, arena);
 		}
 		/* as the leases leave it out */
 		kept += !facts->gpus || host->gpus >= options->gpus;

@@ -177,6 +177,19 @@ lists_gpus() {
 	says 4 "by the last probe no host gives the job more than 0 GPUs"
 }
 
+@test "--dry-run has the interfaces and the network of the last probe" {
+	printf 'hosts: [{name: gpu01, address: 10.0.0.1}, {name: gpu02, address: 10.0.0.2}]\ncontainer: {engine: none}\n' >cluster.yaml
+	mkdir -p .ringup
+	printf '{"schema": 1, "hosts": [{"host": "gpu01", "gpus": "", "interface": "eth0", "interface_cidr": "10.0.0.0/24", "cpus": 16,
+		"infiniband_ports": "mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR);mlx5_1 1 DOWN InfiniBand 0000:5e:00.1 100 Gb/sec"},
+		{"host": "gpu02", "gpus": "", "interface": "ens3", "interface_cidr": "10.0.0.0/24", "cpus": 8}]}' >.ringup/facts.json
+	ringup --json run --dry-run --ppn 1 -- true >out
+	[ "$(jq -c '[.tasks[].env | [.NCCL_SOCKET_IFNAME, .GLOO_SOCKET_IFNAME, .UCX_NET_DEVICES, .OMP_NUM_THREADS]]' out)" = \
+		'[["=eth0","eth0","mlx5_0:1,eth0","16"],["=ens3","ens3","ens3","8"]]' ]
+	ringup run --dry-run --ppn 1 --launcher mpirun -- true >out
+	grep -F "btl_tcp_if_include=10.0.0.0/24" out
+}
+
 @test "numbers that cannot be, a rank that is not there, and words that mean something else" {
 	local option
 	cat >cluster.yaml <<-'END'
