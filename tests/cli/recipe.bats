@@ -220,6 +220,19 @@ hash() {
 	! grep -F 'numpy<2' ../out
 }
 
+# Each was compiled so, with Gloo: what GCC 13 and 14 say without it is in recipes/horovod.
+@test "Horovod with GCC 12, 13 and 14: Gloo, and what each compiler lacks" {
+	local os
+	unset RINGUP_CATALOG # the real one
+	for os in debian12 ubuntu24.04 debian13; do
+		apart ringup recipe horovod torch==2.9.1 os==$os
+		says 0
+		grep -qF 'HOROVOD_WITH_GLOO=1' ../out
+		[ "$(grep -cF "CXXFLAGS='-include cstdint -include stdexcept'" ../out)" = "$([ $os = debian12 ]; echo $?)" ]
+		[ "$(grep -cF 's/const size_type count_;/size_type count_;/' ../out)" = "$([ $os != debian13 ]; echo $?)" ]
+	done
+}
+
 @test "Megatron Core below 0.16 gets the NumPy that it asks for, in place of the one that is there" {
 	unset RINGUP_CATALOG # the real one
 	apart ringup recipe torch==2.8.0 megatron-core==0.14.0 gpu==H100
