@@ -201,7 +201,7 @@ static int set_pins(struct pins *pins, struct values *values, const char *name, 
 
 /*
  * The one framework of the plan, whose wheel brings others along, or NULL. What is built from an
- * archive brings none, and what stands beside torch is no framework.
+ * archive brings none, and what stands beside torch, or in the place of a library of its wheel, is no framework.
  */
 static const struct choice *only_framework(const struct plan *plan)
 {
@@ -212,7 +212,7 @@ static const struct choice *only_framework(const struct plan *plan)
 
 		enum component component = component_by_name(c->name);
 
-		if (!*c->pip || *c->sha256 ||
+		if (!*c->pip || *c->sha256 || *c->wheel ||
 		    (component != COMPONENT_NONE &&
 		     (COMPONENT_BIT(component) & COMPONENTS_BESIDE_TORCH)))
 			continue;

@@ -27,7 +27,10 @@ struct choice {
 	const char *download, *sha256; /* an archive; sha256 as hex digits, "" when not known */
 	/* why the next newer version was not chosen; for --explain */
 	const char *refused;
-	/* the framework whose wheel brings it, "torch": nothing of it is installed beside; or "" */
+	/*
+	 * The framework whose wheel brings it, "torch": nothing of it is installed beside, and where `pip` names a wheel,
+	 * that one takes its place; or "".
+	 */
 	const char *wheel;
 };
 

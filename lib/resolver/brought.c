@@ -3,6 +3,7 @@
 
 #include "resolver/admit_beside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The libraries of a newer driver come with NVIDIA's images and packages only. */
@@ -148,6 +149,39 @@ static bool replaces(const struct value *last, const struct value *first, enum c
 		(needs && !needs_admit(needs, first->brings[component])));
 }
 
+/* NVIDIA's wheel of this release for the CUDA of this series, in pip's words; NULL: PyPI has none. */
+static const char *nvidia_wheel(const struct search *s, const struct value *library,
+				const char *series)
+{
+	const struct table *table = catalog_table(s->model->catalog, "wheel");
+	const char *name = component_names[library->component];
+
+	for (size_t row = 0; table && row < table->row_count; row++)
+		if (strcmp(table_cell(table, row, "component"), name) == 0 &&
+		    strcmp(table_cell(table, row, "version"), library->version) == 0 &&
+		    version_in_series(series, table_cell(table, row, "built")))
+			return table_cell(table, row, "pip");
+	return NULL;
+}
+
+const char *brought_over(const struct search *s, enum component component)
+{
+	const struct value *torch = s->now.chosen[COMPONENT_TORCH],
+			   *library = s->now.chosen[component];
+	const char *outside = s->model->catalog->arch ? "2.9" : "2.1";
+	const char *brings = torch ? torch->brings[component] : NULL;
+
+	if ((component != COMPONENT_CUDNN && component != COMPONENT_NCCL) || s->model->cpu ||
+	    !library || !brings || !torch->brings[COMPONENT_CUDA] || !is_asked(s, component) ||
+	    s->now.chosen[COMPONENT_TENSORFLOW] || s->now.chosen[COMPONENT_JAX] ||
+	    version_compare(torch->version, outside) < 0 ||
+	    version_in_series(library->version, brings) ||
+	    version_compare(library->version, brings) < 0 ||
+	    strtol(library->version, NULL, 10) != strtol(brings, NULL, 10))
+		return NULL;
+	return nvidia_wheel(s, library, torch->brings[COMPONENT_CUDA]);
+}
+
 const struct value *brought_by(const struct search *s, enum component component,
 			       const char **version)
 {
@@ -158,6 +192,10 @@ const struct value *brought_by(const struct search *s, enum component component,
 			return NULL;
 		*version = cuda->version;
 		return brought_cuda(s, cuda);
+	}
+	if (brought_over(s, component)) {
+		*version = s->now.chosen[component]->version;
+		return s->now.chosen[COMPONENT_TORCH];
 	}
 	if (needs_system(s, component))
 		return NULL;

@@ -25,6 +25,14 @@
 const struct value *brought_by(const struct search *search, enum component component,
 			       const char **version);
 
+/*
+ * pip's words for NVIDIA's wheel that takes the place of the one that torch brings, "nvidia-cudnn-cu12==9.15.1.9", where a
+ * request names a newer cuDNN of the same major version, or a newer NCCL: brought_by() says torch then, with that version.
+ * NULL where nothing is replaced: another framework is beside, there is no such wheel, or torch has the library inside, as
+ * the builds of PyTorch's index before 2.1 do, and those for aarch64 before 2.9 (pytorch issue 160162).
+ */
+const char *brought_over(const struct search *search, enum component component);
+
 /* Whether every stack of the search has the system's CUDA, whatever its wheels bring. */
 bool takes_system_cuda(const struct search *search);
 

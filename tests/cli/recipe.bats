@@ -220,6 +220,21 @@ hash() {
 	! grep -F 'numpy<2' ../out
 }
 
+@test "a newer cuDNN and NCCL in the place of those of torch: one step, which torch's metadata admits" {
+	local how
+	unset RINGUP_CATALOG # the real one
+	for how in torch==2.9.1 torch==2.9.1+cu126; do
+		apart ringup recipe $how cudnn==9.16.0.29 nccl==2.28.9 os==ubuntu24.04
+		says 0
+		[ "$(grep -cE '^ +.nvidia-(cudnn|nccl)-cu12==(9.16.0.29|2.28.9) --hash=' ../out)" = 2 ]
+		grep -qF 's/^(Requires-Dist: nvidia-(cudnn|nccl)-cu[0-9]+ ?\(?)==/\1>=/' ../out
+		grep -qF '"9.16.0.29".split(".")' ../out
+		! grep -E 'cudnn.*(tar.xz|conf.d)|NCCL .* from its source' ../out
+	done
+	apart ringup recipe torch==2.9.1 os==ubuntu24.04
+	! grep -F 'Requires-Dist' ../out
+}
+
 # Each was compiled so, with Gloo: what GCC 13 and 14 say without it is in recipes/horovod.
 @test "Horovod with GCC 12, 13 and 14: Gloo, and what each compiler lacks" {
 	local os

@@ -192,7 +192,7 @@ static void note_beside(struct search *s, const struct value *wheel, const struc
 {
 	const char *brings = wheel ? wheel->brings[own->component] : NULL;
 
-	if (brings && !version_in_series(own->version, brings))
+	if (brings && !version_in_series(own->version, brings) && !brought_over(s, own->component))
 		add_note(plan,
 			 arena_printf(s->model->arena,
 				      "%s loads the %s %s that its wheel brings, and not %s [%s]",

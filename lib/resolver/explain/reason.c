@@ -359,13 +359,24 @@ static const char *brought_sentence(const struct value *wheel, enum component c,
 				    : "");
 }
 
+static const char *over_sentence(const struct value *wheel, enum component c, struct arena *arena)
+{
+	return arena_printf(
+		arena,
+		"asked for; NVIDIA's wheel of it takes the place of the %s %s that the wheel of %s brings",
+		component_titles[c], wheel->brings[c], value_title(wheel, arena));
+}
+
 static void choose_brought(struct search *s, enum component c, const struct value *wheel,
 			   const char *version, struct plan *plan)
 {
 	struct choice *choice = add_choice(plan, component_names[c], version);
+	const char *over = brought_over(s, c);
 
 	choice->wheel = component_names[wheel->component];
-	choice->reason = brought_sentence(wheel, c, s->model->arena);
+	choice->reason = over ? over_sentence(wheel, c, s->model->arena)
+			      : brought_sentence(wheel, c, s->model->arena);
+	choice->pip = over ? over : "";
 	choice->source = wheel->source;
 	choice->certainty = value_cell(wheel, "certainty");
 }
