@@ -70,6 +70,8 @@ struct diagnosing {
 	struct arena *arena;
 	struct diagnosis_found *found; /* a row's, by its number */
 	size_t found_count;
+	bool *explained; /* by rank: a line of it says a cause */
+	size_t explained_count;
 	size_t *tried; /* by pattern: the line that it was last compared with */
 	size_t line;
 };
@@ -415,6 +417,28 @@ static struct diagnosis *diagnosis_add_found(struct diagnosing *job, size_t row,
 	return &found->result;
 }
 
+/* Remembers that a line of the rank says a cause: its exit status says nothing more then. */
+static void diagnosis_explain(struct diagnosing *job, int rank)
+{
+	if (rank < 0)
+		return;
+	if ((size_t)rank >= job->explained_count) {
+		size_t count = 2 * (size_t)rank + 64;
+		bool *ranks = ARENA_ARRAY(job->arena, count, bool);
+
+		if (job->explained_count)
+			memcpy(ranks, job->explained, job->explained_count * sizeof(*ranks));
+		job->explained = ranks;
+		job->explained_count = count;
+	}
+	job->explained[rank] = true;
+}
+
+static bool diagnosis_is_explained(const struct diagnosing *job, int rank)
+{
+	return rank >= 0 && (size_t)rank < job->explained_count && job->explained[rank];
+}
+
 /*
  * Whether it is a line of source in a Python traceback. The exception itself comes some lines later and
  * says the same with its values.
@@ -435,10 +459,14 @@ static void diagnosis_take_line(struct diagnosing *job, const struct diagnosis_l
 	struct diagnosis *result;
 	const char *match;
 
-	if (!best || job->found[best->row].order || !diagnosis_fits(best, line, places))
+	if (!best || !diagnosis_fits(best, line, places))
 		return;
 	match = places[best->pieces[0].length ? 0 : 1];
 	if (diagnosis_is_source(line, match))
+		return;
+	if (job->table->rows[best->row].kind == KIND_CAUSE)
+		diagnosis_explain(job, rank);
+	if (job->found[best->row].order)
 		return;
 	result = diagnosis_add_found(job, best->row, host, rank);
 	result->cause = diagnosis_fill_words(job->arena, result->cause, best, places, line);
@@ -554,6 +582,8 @@ void diagnosing_status(struct diagnosing *job, const char *host, int rank, int s
 	for (size_t i = 0; i < job->table->row_count; i++) {
 		const struct diagnosis_row *row = &job->table->rows[i];
 
+		if (row->kind == KIND_CAUSE && diagnosis_is_explained(job, rank))
+			continue;
 		for (size_t k = 0; k < row->status_count; k++) {
 			const char *name = status > 128 ? sigdescr_np(status - 128) : NULL;
 
@@ -593,23 +623,13 @@ static const struct diagnosis_found *diagnosis_next_found(const struct diagnosin
 	return next;
 }
 
-/* Whether a line of the same rank says a cause: then its status says nothing more. */
-static bool diagnosis_has_line(const struct diagnosing *job, const struct diagnosis_found *found)
-{
-	const struct diagnosis_found *other = NULL;
-
-	while ((other = diagnosis_next_found(job, KIND_CAUSE, other)))
-		if (!other->by_status && other->result.rank == found->result.rank)
-			return true;
-	return false;
-}
-
 /* Whether something better is known than this one. */
 static bool diagnosis_is_beaten(const struct diagnosing *job, const struct diagnosis_found *found,
 				enum diagnosis_kind kind)
 {
-	return found->by_status && (diagnosis_next_found(job, KIND_ABORT, NULL) ||
-				    (kind == KIND_CAUSE && diagnosis_has_line(job, found)));
+	return found->by_status &&
+	       (diagnosis_next_found(job, KIND_ABORT, NULL) ||
+		(kind == KIND_CAUSE && diagnosis_is_explained(job, found->result.rank)));
 }
 
 size_t diagnosing_best(const struct diagnosing *job, struct diagnosis best[static DIAGNOSIS_BEST])

@@ -12,7 +12,7 @@
  *            echo:    the line says that another process ended, or a whole job did
  *            warning: the line also stands in the output of jobs that succeed
  *   status   exit statuses, joined by ';', as a shell counts them: 137 is signal 9. It may be empty. A cause that is known
- *            by the status alone gives way to one that a line of the same rank says.
+ *            by the status alone gives way to one that a line of the same rank says, whoever said it first.
  *   pattern  what stands in the line. '*' is any text, and " | " separates alternatives. It may be
  *            empty when there is a status. Each alternative has eight bytes in a row without '*'.
  *   cause    one sentence without its full stop. $1 is the first word that the first '*' stands for;

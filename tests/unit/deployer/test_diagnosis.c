@@ -230,6 +230,27 @@ static void test_colours_and_age(void **state)
 	assert_true(best[1].is_old && best[2].is_old);
 }
 
+/* A rank that says why it ends with 127 says it, whichever rank said it first, and whichever status came first. */
+static void test_status_of_a_cause(void **state)
+{
+	struct scratch *s = *state;
+	struct diagnosing *job = diagnosing_new(table_of(s), &s->arena);
+	struct diagnosis best[DIAGNOSIS_BEST];
+
+	feed(job, 1, "ringup: cannot enter the folder /nope: No such file or directory\n");
+	feed(job, 200, "ringup: cannot enter the folder /nope: No such file or directory\n");
+	diagnosing_status(job, "node02", 200, 127);
+	diagnosing_status(job, "node01", 1, 127);
+	assert_int_equal(diagnosing_best(job, best), 1);
+	assert_string_equal(best[0].id, "workdir-missing");
+	diagnosing_status(job, "node03", 3, 127);
+	assert_int_equal(diagnosing_best(job, best), 2);
+	assert_string_equal(best[1].id, "command-missing");
+	assert_int_equal(best[1].rank, 3);
+	feed(job, 3, "ringup: cannot enter the folder /nope: No such file or directory\n");
+	assert_int_equal(diagnosing_best(job, best), 1);
+}
+
 /* The recorded output of a case, without its header. */
 static const char *record(struct scratch *s, const char *name)
 {
@@ -471,6 +492,7 @@ int main(void)
 		SCRATCH_TEST(test_recorded_successes),
 		SCRATCH_TEST(test_order),
 		SCRATCH_TEST(test_colours_and_age),
+		SCRATCH_TEST(test_status_of_a_cause),
 		SCRATCH_TEST(test_cause_before_consequence),
 		SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_abort),
