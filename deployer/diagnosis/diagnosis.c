@@ -25,11 +25,12 @@
 #define STATUSES_MAX 8
 #define LINE_BYTES 8192 /* of a longer line only so much around an anchor is looked at */
 #define SHOWN_BYTES 300
-#define WORD_BYTES 64
+#define WORD_BYTES 200
 #define NONE SIZE_MAX
 
-enum diagnosis_kind { KIND_CAUSE, KIND_ABORT, KIND_SIGN, KIND_ECHO, KIND_WARNING, KIND_COUNT };
-static const char *const kind_names[KIND_COUNT] = {"cause", "abort", "sign", "echo", "warning"};
+enum diagnosis_kind { KIND_CAUSE, KIND_ABORT, KIND_SIGN, KIND_HINT, KIND_ECHO, KIND_WARNING };
+static const char *const kind_names[] = {"cause", "abort", "sign", "hint", "echo", "warning"};
+#define KIND_COUNT ARRAY_LEN(kind_names)
 
 struct diagnosis_piece {
 	const char *text;
@@ -60,8 +61,9 @@ struct diagnoses {
 };
 
 struct diagnosis_found {
-	size_t order;	/* 0: not found */
-	bool by_status; /* and not by a line */
+	size_t order;		  /* 0: not found */
+	enum diagnosis_kind kind; /* the row's, or KIND_HINT: diagnosis_kind_of_line */
+	bool by_status;		  /* and not by a line */
 	struct diagnosis result;
 };
 
@@ -165,7 +167,7 @@ static int diagnosis_add_kind(struct diagnosis_row *row, const char *text,
 	for (row->kind = 0; row->kind < KIND_COUNT; row->kind++)
 		if (strcmp(text, kind_names[row->kind]) == 0)
 			return 0;
-	return diagnosis_row_error(at, "'kind' is none of cause, sign, echo, warning");
+	return diagnosis_row_error(at, "'kind' is none of cause, abort, sign, hint, echo, warning");
 }
 
 /* Every $N of the sentence has its star in each of the row's patterns. */
@@ -406,6 +408,7 @@ static struct diagnosis *diagnosis_add_found(struct diagnosing *job, size_t row,
 	struct diagnosis_found *found = &job->found[row];
 
 	found->order = ++job->found_count;
+	found->kind = from->kind;
 	found->result = (struct diagnosis){
 		.id = from->id,
 		.cause = from->cause,
@@ -413,6 +416,7 @@ static struct diagnosis *diagnosis_add_found(struct diagnosing *job, size_t row,
 		.source = from->source,
 		.host = foreign_clean_line(arena_strdup(job->arena, host ? host : "")),
 		.rank = rank,
+		.is_weak = from->kind >= KIND_HINT,
 	};
 	return &found->result;
 }
@@ -439,36 +443,50 @@ static bool diagnosis_is_explained(const struct diagnosing *job, int rank)
 	return rank >= 0 && (size_t)rank < job->explained_count && job->explained[rank];
 }
 
-/*
- * Whether it is a line of source in a Python traceback. The exception itself comes some lines later and
- * says the same with its values.
- */
-static bool diagnosis_is_source(const struct diagnosis_line *line, const char *match)
+static bool diagnosis_has_before(const struct diagnosis_line *line, const char *match,
+				 const char *word)
 {
-	static const char statement[] = "    raise ";
-
-	return memmem(line->start, (size_t)(match - line->start), statement, sizeof(statement) - 1);
+	return memmem(line->start, (size_t)(match - line->start), word, strlen(word));
 }
 
-/* The line is over: the first row that fits it is taken, unless an earlier line had the same. */
+/* What the line is worth. A warning of Python or torch is no end, nor is a connection that is tried again. */
+static enum diagnosis_kind diagnosis_kind_of_line(enum diagnosis_kind of_row,
+						  const struct diagnosis_line *line,
+						  const char *match)
+{
+	if (diagnosis_has_before(line, match, "Warning: ") ||
+	    diagnosis_has_before(line, match, "Retrying (Retry(") ||
+	    diagnosis_has_before(line, line->end, "(Triggered internally at "))
+		return of_row < KIND_HINT ? KIND_HINT : of_row;
+	return of_row;
+}
+
+/* The line is over: the first row that fits it is taken, unless an earlier line had the same and was worth as much. */
 static void diagnosis_take_line(struct diagnosing *job, const struct diagnosis_line *line,
 				const char *host, int rank)
 {
 	const char *places[STARS_MAX + 1];
 	const struct diagnosis_pattern *best = line->best;
+	enum diagnosis_kind kind;
+	struct diagnosis_found *found;
 	struct diagnosis *result;
 	const char *match;
 
 	if (!best || !diagnosis_fits(best, line, places))
 		return;
 	match = places[best->pieces[0].length ? 0 : 1];
-	if (diagnosis_is_source(line, match))
+	/* a line of source in a traceback: the exception itself comes later and says the same with its values */
+	if (diagnosis_has_before(line, match, "    raise "))
 		return;
-	if (job->table->rows[best->row].kind == KIND_CAUSE)
+	found = &job->found[best->row];
+	kind = diagnosis_kind_of_line(job->table->rows[best->row].kind, line, match);
+	if (kind == KIND_CAUSE)
 		diagnosis_explain(job, rank);
-	if (job->found[best->row].order)
+	if (found->order && found->kind <= kind)
 		return;
 	result = diagnosis_add_found(job, best->row, host, rank);
+	found->kind = kind;
+	result->is_weak = kind >= KIND_HINT;
 	result->cause = diagnosis_fill_words(job->arena, result->cause, best, places, line);
 	result->fix = diagnosis_fill_words(job->arena, result->fix, best, places, line);
 	result->line = diagnosis_shown_line(job->arena, line, match);
@@ -615,7 +633,7 @@ static const struct diagnosis_found *diagnosis_next_found(const struct diagnosin
 	for (size_t i = 0; i < job->table->row_count; i++) {
 		const struct diagnosis_found *found = &job->found[i];
 
-		if (job->table->rows[i].kind == kind && found->order &&
+		if (found->order && found->kind == kind &&
 		    (!last || diagnosis_is_before(last, found)) &&
 		    (!next || diagnosis_is_before(found, next)))
 			next = found;
@@ -665,8 +683,16 @@ bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct 
 	struct diagnosing *job = diagnosing_new(table, arena);
 
 	diagnosing_feed(job, NULL, DIAGNOSIS_NO_RANK, lines, strlen(lines));
-	for (enum diagnosis_kind kind = 0; kind < KIND_ECHO; kind++)
+	for (enum diagnosis_kind kind = 0; kind < KIND_HINT; kind++)
 		if (diagnosis_next_found(job, kind, NULL))
 			return false;
 	return diagnosis_next_found(job, KIND_ECHO, NULL);
+}
+
+bool diagnoses_knows(const struct diagnoses *table, const char *line, struct arena *arena)
+{
+	struct diagnosing *job = diagnosing_new(table, arena);
+
+	diagnosing_feed(job, NULL, DIAGNOSIS_NO_RANK, line, strlen(line));
+	return job->found_count;
 }

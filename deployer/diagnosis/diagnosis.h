@@ -9,6 +9,8 @@
  *            abort:   the line's rank asked for the end of the whole job, and its launcher killed all ranks:
  *                     that they were killed is then no sign of anything
  *            sign:    the line says what gave way, but not why (NCCL's "unhandled system error")
+ *            hint:    the line may name what is wrong, but programs also print it and go on. A line of a cause or sign that
+ *                     calls itself a warning ("UserWarning: ") or says that it tries again is one, too
  *            echo:    the line says that another process ended, or a whole job did
  *            warning: the line also stands in the output of jobs that succeed
  *   status   exit statuses, joined by ';', as a shell counts them: 137 is signal 9. It may be empty. A cause that is known
@@ -52,6 +54,7 @@ struct diagnosis {
 	int rank;			       /* or DIAGNOSIS_NO_RANK */
 	const char *line;		       /* what fitted first, cleaned: see core/foreign.h */
 	bool is_old; /* the rank went on, and does not say it in its last lines (diagnosing_end) */
+	bool is_weak; /* a hint, echo or warning: an exception that nothing caught is a better answer */
 };
 
 /* Reads recipes/job-failures.csv. ERROR_USAGE with its line when a row is wrong. */
@@ -86,7 +89,7 @@ void diagnosing_status(struct diagnosing *job, const char *host, int rank, int s
 void diagnosing_end(struct diagnosing *job, int rank, const char *last_lines);
 
 /*
- * What most likely was the reason, first the causes, then aborts, then the signs; within a kind in the
+ * What most likely was the reason, first the causes, then aborts, signs, hints; within a kind in the
  * order in which they came, and what is old last. Echoes count only where there is nothing better, and warnings only where there
  * is nothing else. Returns how many there are: 0 when nothing is known.
  */
@@ -100,5 +103,8 @@ bool diagnosing_abort(const struct diagnosing *job, struct diagnosis *said);
  * fit echoes, and no cause, abort or sign. The arena is for what is found on the way.
  */
 bool diagnoses_is_echo(const struct diagnoses *table, const char *lines, struct arena *arena);
+
+/* Whether any row fits the line. */
+bool diagnoses_knows(const struct diagnoses *table, const char *line, struct arena *arena);
 
 #endif

@@ -137,33 +137,74 @@ static void verdict_add_tail(struct job_verdict *verdict)
 					      result->reason, tail);
 }
 
-/*
- * The exception at the end of the text that nothing caught: the first line behind a traceback's frames, which are indented.
- * "" when the text ends otherwise.
- */
-static const char *verdict_exception(char *text)
+/* The exception that begins at `line`. Where it has its message on the next line, that one belongs to it. */
+static const char *verdict_exception_at(const char *line, struct arena *arena)
 {
-	static const char traceback[] = "Traceback (most recent call last):";
-	char *line = NULL;
+	size_t length = strcspn(line, "\n");
+	const char *rest = line + length + strspn(line + length, " \n");
 
-	for (char *next = text; (next = strstr(next, traceback)); next += strlen(traceback))
-		line = next;
-	line = line ? strchr(line, '\n') : NULL;
-	while (line && line[1] == ' ')
-		line = strchr(line + 1, '\n');
-	if (!line || !line[1])
-		return "";
-	line[1 + strcspn(line + 1, "\n")] = '\0';
-	return foreign_clean_line(line + 1);
+	while (length && line[length - 1] == ' ')
+		length--;
+	if (line[length - 1] != ':')
+		rest = "";
+	return foreign_clean_line(arena_printf(arena, "%.*s%s%.*s", (int)length, line,
+					       *rest ? " " : "", (int)strcspn(rest, "\n"), rest));
 }
 
-/* Where all that is known of the rank that failed is old, what it ended with comes first. */
-static bool verdict_add_exception(struct job_verdict *verdict, char *last_lines)
+/*
+ * The exception of the traceback at `traceback`: the first line behind its frames, which are indented. What stands before the
+ * traceback ("[rank0]: ") stands before its lines, too. "" when the text ends before it.
+ */
+static const char *verdict_exception_of(const char *text, const char *traceback,
+					struct arena *arena)
+{
+	const char *line = traceback, *prefix;
+	size_t length;
+
+	while (line > text && line[-1] != '\n')
+		line--;
+	prefix = line;
+	length = (size_t)(traceback - prefix);
+	while ((line = strchr(line, '\n'))) {
+		line++;
+		if (strncmp(line, prefix, length) == 0)
+			line += length;
+		if (*line && !strchr(" \t\n", *line))
+			return verdict_exception_at(line, arena);
+	}
+	return "";
+}
+
+/* The last exception of the text that says more than that another rank ended (torchrun's ChildFailedError); or "". */
+static const char *verdict_exception(const struct job_verdict *verdict, const char *text)
+{
+	static const char traceback[] = "Traceback (most recent call last):";
+	const char *last = "";
+
+	for (const char *at = text; (at = strstr(at, traceback)); at += strlen(traceback)) {
+		const char *exception = verdict_exception_of(text, at, verdict->arena);
+
+		if (*exception && !diagnoses_is_echo(verdict->failures, exception, verdict->arena))
+			last = exception;
+	}
+	return last;
+}
+
+/*
+ * Where all that is known is old or weak, what the rank that failed ended with comes first. Python ends with 1 by an exception,
+ * and one that the table knows is there already.
+ */
+static bool verdict_add_exception(struct job_verdict *verdict, const struct diagnosis *best,
+				  const char *last_lines)
 {
 	struct job_result *result = verdict->result;
-	const char *exception = verdict_exception(last_lines);
+	const char *exception;
 
-	if (!*exception)
+	if (!last_lines || !(best->is_old || (best->is_weak && result->status == 1)))
+		return false;
+	exception = verdict_exception(verdict, last_lines);
+	if (!*exception ||
+	    (!best->is_old && diagnoses_knows(verdict->failures, exception, verdict->arena)))
 		return false;
 	result->reason = arena_printf(
 		verdict->arena,
@@ -191,20 +232,20 @@ static void verdict_add_diagnosis(struct job_verdict *verdict, struct fleet *fle
 	if (last)
 		diagnosing_end(verdict->diagnosing, result->rank, last);
 	count = diagnosing_best(verdict->diagnosing, best);
-	has_exception = count && best[0].is_old && verdict_add_exception(verdict, last);
+	has_exception = count && verdict_add_exception(verdict, &best[0], last);
 	for (size_t i = 0; i < count; i++) {
 		const char *who = best[i].rank < 0 ? best[i].host
 						   : arena_printf(verdict->arena, "rank %d on %s",
 								  best[i].rank, best[i].host);
 
-		if (knows_first &&
+		if ((knows_first || has_exception) &&
 		    diagnoses_is_echo(verdict->failures, best[i].line, verdict->arena))
 			continue;
 		result->reason =
 			arena_printf(verdict->arena, "%s\n%s (%s): %s.\n  %s", result->reason,
-				     best[i].is_old && (i || has_exception) ? "earlier"
-				     : i				    ? "also"
-									    : "likely cause",
+				     !i && !has_exception ? "likely cause"
+				     : best[i].is_old	  ? "earlier"
+							  : "also",
 				     who, best[i].cause, best[i].fix);
 	}
 }

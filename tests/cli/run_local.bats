@@ -260,6 +260,40 @@ lists_gpus() {
 	says 3 "likely cause (rank 0 on localhost): a port that the job needs is taken"
 }
 
+@test "an exception that nothing caught counts more than a warning (recorded outputs)" {
+	local file
+	for file in "$ROOT"/tests/cases/job-exceptions/*.txt; do
+		apart ringup run --local -n 1 --name "${file##*/}" -- sh -c 'grep -v "^# " "$1"; exit 1' sh "$file"
+		says 1 "likely cause (rank 0 on localhost): an exception that nothing caught: $(sed -n 's/^# exception: //p' "$file")." \
+			"also (rank 0 on localhost): "
+		[ "$(grep -c '^likely cause' ../err)" = 1 ]
+	done
+}
+
+@test "the exception of a rank of torchrun, and one that has its message on the next line" {
+	# (as torch writes them: each line behind the rank, and torchrun's own traceback at the end)
+	cat >child <<-'END'
+		[rank1]: Traceback (most recent call last):
+		[rank1]:   File "/w/train.py", line 9, in <module>
+		[rank1]:     main()
+		[rank1]: KeyError: 'lr'
+		Traceback (most recent call last):
+		  File "/usr/bin/torchrun", line 8, in <module>
+		    sys.exit(main())
+		torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+		train.py FAILED
+	END
+	apart ringup run --local -n 1 -- sh -c 'cat child; exit 1'
+	says 1 "likely cause (rank 0 on localhost): an exception that nothing caught: KeyError: 'lr'."
+	[ "$(grep -c '^also' ../err)" = 0 ]
+	printf 'x.py:1: UserWarning: Address already in use\nTraceback (most recent call last):\n  File "x"\nE: \n\n  two lines\n' >next
+	apart ringup run --local -n 1 -- sh -c 'cat next; exit 1'
+	says 1 "an exception that nothing caught: E: two lines." "also (rank 0 on localhost): a port that the job needs is taken"
+	# a program that did not end by it says why itself
+	apart ringup run --local -n 1 -- sh -c 'cat next; exit 3'
+	says 3 "likely cause (rank 0 on localhost): a port that the job needs is taken"
+}
+
 @test "a working folder that is not there: one cause, whatever its name" {
 	apart ringup run --local -n 1 --workdir '/nosuch dir' -- true
 	says 127 "cannot enter the folder /nosuch dir: No such file" \

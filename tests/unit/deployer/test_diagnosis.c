@@ -170,6 +170,7 @@ static void test_recorded_successes(void **state)
 	"echo1,echo,,Connection reset,another rank ended,look there,u\n"              \
 	"sign1,sign,139;134,Segmentation fault,a crash,look at the core,u\n"          \
 	"warn1,warning,,no active ports,no link,look,u\n"                             \
+	"hint1,hint,,the disk is slow,a slow disk,look,u\n"                           \
 	"port,cause,,address already in use: port *,port $1 is taken,take $1 + 1,u\n" \
 	"name,cause,,resolve * port * failed | *: unknown host,no $1,add it,u\n"      \
 	"killed,sign,137,,the rank was killed,look at its memory,u"
@@ -228,6 +229,44 @@ static void test_colours_and_age(void **state)
 	assert_false(best[0].is_old);
 	assert_string_equal(best[1].id, "port");
 	assert_true(best[1].is_old && best[2].is_old);
+}
+
+/* What programs print and live on with stands behind what they do not, and before echoes. */
+static void test_hints(void **state)
+{
+	static const char *const warnings[] = {
+		"x.py:52: UserWarning: address already in use: port 1",
+		"WARNING: Retrying (Retry(total=4)) after 'address already in use: port 1'",
+		"address already in use: port 1 (Triggered internally at /c10/cuda/F.cpp:108.)",
+	};
+	struct scratch *s = *state;
+	struct diagnosis best[DIAGNOSIS_BEST];
+
+	for (size_t i = 0; i < ARRAY_LEN(warnings); i++) {
+		struct diagnosing *job = diagnosing_new(parsed(s, ROWS), &s->arena);
+
+		feed(job, 0, warnings[i]);
+		feed(job, 0, "Connection reset by peer\nmaybe the disk is slow\n");
+		assert_int_equal(diagnosing_best(job, best), 2);
+		assert_string_equal(best[0].id, "port");
+		assert_string_equal(best[1].id, "hint1");
+		assert_true(best[0].is_weak && best[1].is_weak);
+		assert_true(diagnoses_is_echo(
+			parsed(s, ROWS), "maybe the disk is slow\nConnection reset", &s->arena));
+		feed(job, 0, "Segmentation fault\n");
+		assert_int_equal(diagnosing_best(job, best), 3);
+		assert_string_equal(best[0].id, "sign1");
+		assert_false(best[0].is_weak);
+		/* the same row by a line that is no warning */
+		feed(job, 0, "OSError: address already in use: port 2\n");
+		feed(job, 0, warnings[i]);
+		assert_int_equal(diagnosing_best(job, best), 3);
+		assert_string_equal(best[0].cause, "port 2 is taken");
+		assert_false(best[0].is_weak);
+		assert_string_equal(best[1].id, "sign1");
+	}
+	assert_true(diagnoses_knows(parsed(s, ROWS), "E: Connection reset", &s->arena));
+	assert_false(diagnoses_knows(parsed(s, ROWS), "KeyError: 'lr'", &s->arena));
 }
 
 /* A rank that says why it ends with 127 says it, whichever rank said it first, and whichever status came first. */
@@ -492,6 +531,7 @@ int main(void)
 		SCRATCH_TEST(test_recorded_successes),
 		SCRATCH_TEST(test_order),
 		SCRATCH_TEST(test_colours_and_age),
+		SCRATCH_TEST(test_hints),
 		SCRATCH_TEST(test_status_of_a_cause),
 		SCRATCH_TEST(test_cause_before_consequence),
 		SCRATCH_TEST(test_killed),
