@@ -4,6 +4,7 @@
 #include "deployer/scheduler/slurm.h"
 #include "deployer/scheduler/slurm_script.h"
 #include "deployer/scheduler/slurm_settings.h"
+#include "deployer/scheduler/slurm_submit.h"
 
 #include "core/file.h"
 #include "core/log.h"

@@ -12,6 +12,16 @@
 #include "deployer/scheduler/overview.h"
 #include "deployer/scheduler/scheduler.h"
 
+/*
+ * Runs one of its commands in the folder (NULL: this one). *text is what it printed on stdout. With `status` NULL another
+ * status than 0 is an error; else it is in *status, and what it printed on stderr is in *text, too.
+ */
+int slurm_run(const char *const *words, const char *folder, struct arena *arena, const char **text,
+	      int *status, struct error *err);
+
+/* The lines that a command printed, in one, without "sbatch: error: ". */
+const char *slurm_complaint(const char *text, struct arena *arena);
+
 /* What this cluster's commands say that they can. */
 struct slurm_site {
 	const char *version;   /* "22.05.8" */
@@ -26,13 +36,6 @@ bool slurm_answers(struct arena *arena);
 
 /* ERROR_FAILED where there are no commands of Slurm, or its controller does not answer. */
 int slurm_site(struct arena *arena, struct slurm_site *site, struct error *err);
-
-/*
- * Submits the script, from the folder. *id is the job's number. What sbatch refuses comes back with what the cluster
- * has instead.
- */
-int slurm_submit(const char *script, const char *folder, struct arena *arena, const char **id,
-		 struct error *err);
 
 /* A job of sbatch, whose id is its number. */
 extern const struct scheduler scheduler_slurm;

@@ -70,3 +70,26 @@ int slurm_volumes(const struct export_wish *wish, const char *container, struct 
 	}
 	return 0;
 }
+
+bool slurm_has_own_registry(const struct export_wish *wish)
+{
+	const char *address = wish->cluster->registry.address;
+	size_t length = strlen(address);
+
+	return length && strncmp(wish->image, address, length) == 0 && wish->image[length] == '/';
+}
+
+void slurm_add_registry(const struct export_wish *wish, const char *container, struct str *out)
+{
+	const struct cluster_registry *registry = &wish->cluster->registry;
+	bool is_pyxis = strcmp(container, "pyxis") == 0;
+
+	if (!slurm_has_own_registry(wish))
+		return;
+	if (registry->insecure && is_pyxis)
+		str_add(out,
+			"\n# The registry speaks plain HTTP: enroot takes it with ENROOT_ALLOW_HTTP yes in the nodes' enroot.conf.\n");
+	if (*registry->ca && (is_pyxis || strcmp(container, "apptainer") == 0))
+		str_add(out,
+			"\n# The registry has an authority of its own (registry.ca): the nodes' system must trust it, too.\n");
+}

@@ -31,4 +31,10 @@ const char *slurm_capabilities(const struct export_wish *wish, bool *is_other);
 int slurm_volumes(const struct export_wish *wish, const char *container, struct words *volumes,
 		  struct error *err);
 
+/* Whether the image is in the registry of the cluster file, for which its `insecure` and `ca` count. */
+bool slurm_has_own_registry(const struct export_wish *wish);
+
+/* Adds what only the nodes' own configuration can say of that registry, as comments (enroot, doc/configuration.md). */
+void slurm_add_registry(const struct export_wish *wish, const char *container, struct str *out);
+
 #endif

@@ -321,38 +321,12 @@ static void script_add_workers(const struct script *s)
 		 script_is_uneven(s) ? "\tnode_rank=$((node_rank + 1))\n" : "");
 }
 
-/* Whether the image is in the registry of the cluster file, for which its `insecure` and `ca` count. */
-static bool script_has_own_registry(const struct script *s)
-{
-	const char *address = s->wish->cluster->registry.address;
-	size_t length = strlen(address);
-
-	return length && strncmp(s->wish->image, address, length) == 0 &&
-	       s->wish->image[length] == '/';
-}
-
-/* What only the nodes' own configuration can say of the registry (enroot, doc/configuration.md). */
-static void script_add_registry(const struct script *s)
-{
-	const struct cluster_registry *registry = &s->wish->cluster->registry;
-	bool is_pyxis = strcmp(s->container, "pyxis") == 0;
-
-	if (!script_has_own_registry(s))
-		return;
-	if (registry->insecure && is_pyxis)
-		str_add(s->out,
-			"\n# The registry speaks plain HTTP: enroot takes it with ENROOT_ALLOW_HTTP yes in the nodes' enroot.conf.\n");
-	if (*registry->ca && (is_pyxis || strcmp(s->container, "apptainer") == 0))
-		str_add(s->out,
-			"\n# The registry has an authority of its own (registry.ca): the nodes' system must trust it, too.\n");
-}
-
 static void script_add_image(const struct script *s)
 {
 	const char *sif = slurm_sif(s->wish);
-	bool is_http = s->wish->cluster->registry.insecure && script_has_own_registry(s);
+	bool is_http = s->wish->cluster->registry.insecure && slurm_has_own_registry(s->wish);
 
-	script_add_registry(s);
+	slurm_add_registry(s->wish, s->container, s->out);
 	if (strcmp(s->container, "apptainer") != 0)
 		return;
 	str_addf(
