@@ -5,6 +5,7 @@
 #include "core/foreign.h"
 #include "core/log.h"
 #include "core/quote.h"
+#include "deployer/job/defaults.h"
 #include "plan/gpu_wish.h"
 #include "resolver/resolve.h"
 
@@ -353,6 +354,22 @@ const char *const *export_own_env(const struct export_wish *wish, const char *co
 			words_add(&own, *pairs);
 	}
 	return words_list(&own);
+}
+
+const char *const *export_defaults(const struct export_wish *wish, const char *threads)
+{
+	struct words env = WORDS_INIT(wish->arena);
+
+	if (!wish->is_worker)
+		job_defaults_add(&env, threads);
+	return export_own_env(wish, words_list(&env));
+}
+
+const char *export_threads(const struct export_wish *wish, int ranks)
+{
+	int threads = (int)(wish->cpus / ranks);
+
+	return wish->cpus > 0 ? arena_printf(wish->arena, "%d", threads > 0 ? threads : 1) : NULL;
 }
 
 /* By the parts between its "_". TOKENIZERS_PARALLELISM is no TOKEN. */

@@ -40,6 +40,7 @@ struct export_wish {
 	bool is_worker; /* the command is ringup's own worker, which needs $RINGUP_SECRET for all ranks */
 	int nodes, per_node, world; /* world may be less than nodes * per_node */
 	int gpus_per_node;	    /* that the container of a node gets; 0: none */
+	double cpus;		    /* that the ranks of a container share; 0: nobody says it */
 	const char *kind;	    /* one of the exporter's; NULL: it chooses */
 	/* how the engine's files spell a text that means itself; NULL: as it is */
 	const char *(*escape)(const char *text, struct arena *arena);
@@ -140,6 +141,15 @@ void export_warn_of_secrets(const struct exporter *exporter, const struct export
 
 /* Those of the pairs whose names the job and `container.env` do not have: what a person says counts, and a name stands there once. */
 const char *const *export_own_env(const struct export_wish *wish, const char *const *pairs);
+
+/*
+ * The variables of deployer/job/defaults.h whose names the job and `container.env` do not have. `threads` as there. The ranks of
+ * ringup's worker need none.
+ */
+const char *const *export_defaults(const struct export_wish *wish, const char *threads);
+
+/* The threads of each of the ranks that share a container's `cpus`; NULL: nobody says how many those are. */
+const char *export_threads(const struct export_wish *wish, int ranks);
 
 /* The text, or all of a list, as the engine's files spell it (wish->escape). */
 const char *export_text(const struct export_wish *wish, const char *text);

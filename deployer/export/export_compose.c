@@ -5,6 +5,7 @@
 
 #include "plan/gpu_wish.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -79,9 +80,11 @@ static void compose_add_gpus(const struct export_wish *wish, struct str *out)
 static void compose_add_env(const struct export_wish *wish, const struct words *own,
 			    struct str *out)
 {
-	const char *const *lists[] = {export_env(wish), export_own_env(wish, words_list(own))};
+	const char *const *lists[] = {export_env(wish),
+				      export_defaults(wish, export_threads(wish, wish->world)),
+				      export_own_env(wish, words_list(own))};
 
-	if (!*lists[0] && !*lists[1])
+	if (!*lists[0] && !*lists[1] && !*lists[2])
 		return;
 	str_add(out, "    environment:\n");
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
@@ -200,6 +203,7 @@ static int compose_write(const struct export_wish *given, struct export_files *f
 	const char *limit = "";
 
 	copy.escape = compose_escape;
+	copy.cpus = strtod(wish->cluster->container.cpus, NULL);
 	/* Compose has no limit of time: who starts it has */
 	if (wish->job.timeout_s)
 		limit = arena_printf(wish->arena, "timeout %d ", wish->job.timeout_s);

@@ -496,6 +496,10 @@ static int kube_write(const struct export_wish *given, struct export_files *file
 	if (wish.gpus_per_node && strcmp(kube_value(&k, "gpu-resource"), KUBE_GPU) != 0)
 		wish.gpus_per_node = wish.per_node * (wish.job.gpus ? wish.job.gpus : 1);
 	wish.escape = kube_escape;
+	/* what a pod asks for it may use */
+	wish.cpus = kube_cpus(kube_value(&k, "cpu"));
+	if (kube_cpus(wish.cluster->container.cpus) > wish.cpus)
+		wish.cpus = kube_cpus(wish.cluster->container.cpus);
 	if (writers[kind](&k, err) < 0)
 		return -1;
 	export_add(&wish, files, file, out.text);

@@ -3,6 +3,7 @@
 #include "deployer/export/kube_values.h"
 #include "deployer/export/node.h"
 #include "deployer/export/yaml_out.h"
+#include "deployer/launcher/launcher.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -114,6 +115,11 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 {
 	const char *const *shared = export_env(k->wish);
 	const char *const *capabilities = kube_capabilities(k, pod, shared);
+	/* a TFJob's pod is a rank */
+	int ranks = k->wish->job.launcher->place == PLACE_ROLES ? 1 : k->wish->per_node;
+	const char *const *defaults =
+		pod->is_rank ? export_defaults(k->wish, export_threads(k->wish, ranks))
+			     : WORDS(NULL);
 	bool has_user = *kube_value(k, "user");
 
 	if (*kube_value(k, "env-secret")) {
@@ -121,8 +127,8 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 		kube_line(k, indent + 2, "- secretRef:");
 		kube_pair(k, indent + 6, "name", kube_value(k, "env-secret"));
 	}
-	if (!*shared && !*pod->env && !*capabilities && !has_user && !pod->has_index &&
-	    !pod->secret)
+	if (!*shared && !*pod->env && !*capabilities && !*defaults && !has_user &&
+	    !pod->has_index && !pod->secret)
 		return;
 	kube_line(k, indent, "env:");
 	if (pod->has_index)
@@ -131,6 +137,7 @@ static void kube_add_environment(const struct kube *k, int indent, const struct 
 		kube_add_env(k, indent + 2, WORDS("HOME=/tmp"));
 	kube_add_env(k, indent + 2, capabilities);
 	kube_add_env(k, indent + 2, shared);
+	kube_add_env(k, indent + 2, defaults);
 	kube_add_env(k, indent + 2, export_own_env(k->wish, pod->env));
 	if (!pod->secret)
 		return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "deployer/export/node.h"
 
+#include "deployer/job/defaults.h"
+
 #include <string.h>
 
 /*
@@ -24,10 +26,10 @@ static const char node_start[] =
 	"}\n"
 	"trap end TERM\n"
 	"first_rank=$((NODE_RANK * LOCAL_WORLD_SIZE))\n"
-	"[ $((WORLD_SIZE - first_rank)) -ge \"$LOCAL_WORLD_SIZE\" ] || LOCAL_WORLD_SIZE=$((WORLD_SIZE - first_rank))\n"
-	"export LOCAL_RANK=0 RANK\n"
-	"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
-	"  RANK=$((first_rank + LOCAL_RANK))\n";
+	"[ $((WORLD_SIZE - first_rank)) -ge \"$LOCAL_WORLD_SIZE\" ] || LOCAL_WORLD_SIZE=$((WORLD_SIZE - first_rank))\n";
+static const char node_loop[] = "export LOCAL_RANK=0 RANK\n"
+				"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
+				"  RANK=$((first_rank + LOCAL_RANK))\n";
 /*
  * The same with each rank's number before its lines (scheduler/rank_tag.h). Who writes them does not end with the ranks, and
  * has a second for the last ones; it is not waited for, since a process that a rank has left may hold the pipe.
@@ -47,6 +49,21 @@ static const char node_end[] = "  (trap : TERM; \"$@\" || { first $?; kill $$; }
 			       "done\n"
 			       "wait $ranks\n";
 
+/*
+ * The threads of each rank where nobody says how many CPUs the container has: those that it sees, shared out. A variable that comes
+ * from elsewhere, as of a Secret, counts more.
+ */
+static const char *node_threads(const struct export_wish *wish, const char *ranks)
+{
+	if (wish->is_worker || wish->cpus > 0 || !*export_own_env(wish, WORDS(JOB_THREADS "=")))
+		return "";
+	return arena_printf(wish->arena,
+			    "threads=$(($(nproc) / %s))\n"
+			    "export " JOB_THREADS "=${" JOB_THREADS
+			    "-$((threads > 0 ? threads : 1))}\n",
+			    ranks);
+}
+
 /* With --gpus a rank sees those of its own, as with `ringup run`. */
 static const char *node_script(const struct export_wish *wish, bool tags)
 {
@@ -60,9 +77,10 @@ static const char *node_script(const struct export_wish *wish, bool tags)
 			"  export CUDA_VISIBLE_DEVICES\n",
 			gpus, gpus, gpus - 1);
 	return export_text(wish,
-			   arena_printf(wish->arena, "%s%d%s%s%s", node_begin,
+			   arena_printf(wish->arena, "%s%d%s%s%s%s%s", node_begin,
 					wish->job.grace_s > 0 ? wish->job.grace_s : NODE_GRACE_S,
-					node_start, own, tags ? node_end_tagged : node_end));
+					node_start, node_threads(wish, "LOCAL_WORLD_SIZE"),
+					node_loop, own, tags ? node_end_tagged : node_end));
 }
 
 static void node_add_place(const struct launcher_node *node, struct words *env)
@@ -91,17 +109,28 @@ static int node_cannot(const struct export_wish *wish, struct error *err)
 /* The same for a rank of mpirun, which knows its number on its node from Open MPI or MPICH. */
 static const char *node_own_gpus(const struct export_wish *wish)
 {
-	int gpus = wish->job.gpus;
+	int gpus = wish->gpus_per_node && !wish->is_worker ? wish->job.gpus : 0;
 
-	return export_text(
-		wish,
-		arena_printf(
-			wish->arena,
-			"local=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}}\n"
-			"CUDA_VISIBLE_DEVICES=$(seq -s , $((local * %d)) $((local * %d + %d)))\n"
-			"export CUDA_VISIBLE_DEVICES\n"
-			"exec \"$@\"\n",
-			gpus, gpus, gpus - 1));
+	if (!gpus)
+		return "";
+	return arena_printf(
+		wish->arena,
+		"local=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}}\n"
+		"CUDA_VISIBLE_DEVICES=$(seq -s , $((local * %d)) $((local * %d + %d)))\n"
+		"export CUDA_VISIBLE_DEVICES\n",
+		gpus, gpus, gpus - 1);
+}
+
+/* Adds a shell that sets what it is told, and becomes the words that follow; nothing where there is nothing to set. */
+static void node_add_shell(const struct export_wish *wish, const char *name, const char *threads,
+			   const char *gpus, struct words *words)
+{
+	if (*threads || *gpus)
+		words_add_all(words,
+			      WORDS("/bin/sh", "-c",
+				    export_text(wish, arena_printf(wish->arena, "%s%sexec \"$@\"\n",
+								   threads, gpus)),
+				    name));
 }
 
 /* Words of a launcher that starts the ranks of a node itself: as many on each. */
@@ -110,20 +139,22 @@ static int node_add_launcher(const struct export_wish *wish, const struct launch
 {
 	const struct launcher *launcher = wish->job.launcher;
 	struct job_options job = wish->job;
+	struct words rank = WORDS_INIT(wish->arena);
+	const char *threads = "";
 
 	if (launcher->place == PLACE_NODE && node->world != node->nodes * node->per_node)
 		return error_set(
 			err, ERROR_USAGE,
 			"%d ranks on %d nodes with up to %d each: %s has as many on every node; choose -n, --nodes and --ppn so",
 			node->world, node->nodes, node->per_node, launcher->name);
-	job.command = export_words(wish, export_command(wish, true));
-	if (launcher->place == PLACE_MPI && wish->gpus_per_node && job.gpus && !wish->is_worker) {
-		struct words own = WORDS_INIT(wish->arena);
-
-		words_add_all(&own, WORDS("/bin/sh", "-c", node_own_gpus(wish), "rank"));
-		words_add_all(&own, job.command);
-		job.command = words_list(&own);
-	}
+	if (node->per_node > 1)
+		threads = node_threads(wish, arena_printf(wish->arena, "%d", node->per_node));
+	if (launcher->place == PLACE_NODE)
+		node_add_shell(wish, "node", threads, "", command);
+	else
+		node_add_shell(wish, "rank", threads, node_own_gpus(wish), &rank);
+	words_add_all(&rank, export_words(wish, export_command(wish, true)));
+	job.command = words_list(&rank);
 	/* as launcher/mpirun.c does it on hosts: mpirun alone has one second for them */
 	if (launcher->place == PLACE_MPI && job.grace_s > 0) {
 		words_addf(env, "OMPI_MCA_odls_base_sigkill_timeout=%d", job.grace_s);

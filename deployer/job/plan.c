@@ -4,6 +4,7 @@
 #include "core/digest.h"
 #include "deployer/engine/engine.h"
 #include "deployer/container/gpus.h"
+#include "deployer/job/defaults.h"
 #include "plan/links.h"
 
 #include <string.h>
@@ -248,9 +249,7 @@ const char *const *job_host_defaults(const struct job_plan *plan, const struct j
 	struct words env = WORDS_INIT(plan->arena);
 	int threads = host->ranks ? host->cores / host->ranks : 1;
 
-	words_add(&env, "PYTHONUNBUFFERED=1");
-	words_add(&env, "PYTHONFAULTHANDLER=1"); /* so that a crash or a hang has a stack */
-	words_addf(&env, "OMP_NUM_THREADS=%d", threads > 0 ? threads : 1);
+	job_defaults_add(&env, arena_printf(plan->arena, "%d", threads > 0 ? threads : 1));
 	if (host->devices)
 		words_add(&env, job_visible_devices(host, plan->arena));
 	if (!*host->interface)

@@ -248,6 +248,29 @@ static void script_add_env(const struct script *s)
 	}
 }
 
+/* On hosts ringup's own supervisor sets them. What the shell that submits has, and pyxis' image, counts more. */
+static void script_add_defaults(const struct script *s)
+{
+	static const char threads[] =
+		"$((SLURM_CPUS_ON_NODE > ranks ? SLURM_CPUS_ON_NODE / ranks : 1))";
+	const char *const *pairs = export_defaults(s->wish, threads);
+
+	if (!*pairs)
+		return;
+	str_add(s->out,
+		"\n# What every rank has unless something says otherwise: a share of its node's CPUs, too.\n");
+	if (slurm_script_starts_nodes(s->wish))
+		str_addf(s->out, "ranks=%d\n", s->wish->per_node);
+	else
+		str_add(s->out, "ranks=${SLURM_TASKS_PER_NODE%%[(,]*}\n");
+	for (; *pairs; pairs++) {
+		int name = (int)strcspn(*pairs, "=");
+
+		str_addf(s->out, "export %.*s=${%.*s-%s}\n", name, *pairs, name, *pairs,
+			 *pairs + name + 1);
+	}
+}
+
 /* The worker proves by a secret that it may join: a new one each time, in a file of the job's own. */
 static void script_add_secret(const struct script *s)
 {
@@ -647,6 +670,7 @@ int slurm_script(const struct exporter *exporter, const struct export_wish *wish
 		"MASTER_PORT=$((20000 + SLURM_JOB_ID % 12000))\n"
 		"export MASTER_ADDR MASTER_PORT\n");
 	script_add_env(&s);
+	script_add_defaults(&s);
 	script_add_secret(&s);
 	script_add_end(&s);
 	script_add_sizes(&s);

@@ -89,13 +89,45 @@ machine() {
 	machine 6 sum
 }
 
-@test "Compose: Open MPI starts more ranks than there are processors" {
-	local ranks=$(($(nproc --all) + 3)) words env
-	apart ringup export compose --image "$IMAGE" --launcher mpirun -n "$ranks" -- sh -c 'echo rank $OMPI_COMM_WORLD_RANK'
+# in_container WORD...: the job of Compose as this machine's own processes.
+in_container() {
+	local words
+	apart ringup export compose --image "$IMAGE" "$@"
 	[ "$status" -eq 0 ] || { cat ../err; return 1; }
 	mapfile -d '' -t words < <(python3 -c 'import yaml
 job = yaml.safe_load(open("../out"))["services"]["job"]
 words = [f"{name}={value}" for name, value in job["environment"].items()] + job["command"]
 print(*[w.replace("$$", "$") for w in words], sep="\0", end="\0")')
-	[ "$(timeout 60 env "${words[@]}" </dev/null | grep -c '^rank ')" = "$ranks" ]
+	timeout 60 env "${words[@]}" </dev/null
+}
+
+@test "Compose: Open MPI starts more ranks than there are processors" {
+	local ranks=$(($(nproc --all) + 3))
+	[ "$(in_container --launcher mpirun -n "$ranks" -- sh -c 'echo rank $OMPI_COMM_WORLD_RANK' | grep -c '^rank ')" = "$ranks" ]
+}
+
+@test "the ranks of a container have what ranks have on hosts, unless the job says otherwise" {
+	local launcher cpus threads
+	unset PYTHONUNBUFFERED PYTHONFAULTHANDLER OMP_NUM_THREADS
+	cpus=$(nproc)
+	threads=$((cpus > 1 ? cpus / 2 : 1))
+	mkdir bin
+	printf '#!/bin/sh\nshift $(($# - 3))\n"$@"\n"$@"\n' >bin/torchrun
+	chmod +x bin/torchrun
+	PATH=$PWD/bin:$PATH
+	# shellcheck disable=SC2016 # the ranks' shell
+	local -a rank=(sh -c 'echo "has $PYTHONUNBUFFERED $PYTHONFAULTHANDLER $OMP_NUM_THREADS"')
+	for launcher in env mpirun torchrun; do
+		[ "$(in_container --launcher $launcher -n 2 -- "${rank[@]}" | grep -c "^has 1 1 $threads$")" = 2 ]
+		[ "$(in_container --launcher $launcher -n 2 -e OMP_NUM_THREADS=3 -e PYTHONUNBUFFERED= -- "${rank[@]}" | grep -c '^has  1 3$')" = 2 ]
+	done
+	# where the file says how many CPUs a container has, nobody looks
+	echo 'container: {cpus: 17}' >>cluster.yaml
+	[ "$(in_container --launcher env -n 2 -- "${rank[@]}" | grep -c '^has 1 1 8$')" = 2 ]
+	! grep -q nproc ../out
+	ringup export kubernetes --image "$IMAGE" --set cpu=40 --nodes 2 --ppn 2 --launcher mpirun -- ./x >out
+	[ "$(grep -A1 'name: OMP_NUM_THREADS' out | grep -c '"20"')" = 1 ]
+	# a TFJob's pod is one rank
+	ringup export kubernetes --image "$IMAGE" parts >out
+	[ "$(grep -A1 'name: OMP_NUM_THREADS' out | grep -c '"17"')" = 3 ]
 }

@@ -55,11 +55,12 @@ script() {
 	printf '#!/bin/sh\necho node01\n' >bin/scontrol
 	printf '#!/bin/sh\necho "FATAL: no such image" >&2\nexit 255\n' >bin/apptainer
 	chmod +x bin/*
-	run -255 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node01 bash job.sbatch
+	export PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node01 SLURM_TASKS_PER_NODE=2 SLURM_CPUS_ON_NODE=2
+	run -255 bash job.sbatch
 	[[ $output == *"FATAL: no such image"* ]]
 	[ ! -e calls ]
 	printf '#!/bin/sh\ntouch "$2"\n' >bin/apptainer
-	run -0 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node01 bash job.sbatch
+	run -0 bash job.sbatch
 	[ -e lab-001122334455.sif ]
 	[ "$(grep -c "/srun " calls)" = 2 ]
 }
@@ -93,6 +94,24 @@ script() {
 	run -0 env SLURM_NNODES=2 bash -euo pipefail guard.sh
 	run -1 env SLURM_NNODES=3 bash -euo pipefail guard.sh
 	[[ $output == "this script is for 2 nodes, and Slurm gave it 3; write it again with: ringup export slurm --nodes 3" ]]
+}
+
+# ranks_have VALUES WORD...: what the script gives every rank, where Slurm gives the first of four nodes 9 CPUs and 2 tasks.
+ranks_have() {
+	local values=$1
+	shift
+	ringup export slurm --set container=none "$@" | sed -n '/^# What every rank has/,/^$/p; /^export [A-Z_]*=[0-9]*$/p' >rank.sh
+	echo 'echo "$PYTHONUNBUFFERED $PYTHONFAULTHANDLER $OMP_NUM_THREADS"' >>rank.sh
+	[ "$(SLURM_CPUS_ON_NODE=9 SLURM_TASKS_PER_NODE="2(x3),1" bash -euo pipefail rank.sh)" = "$values" ]
+}
+
+@test "the ranks have what ranks have on hosts, unless the job or the shell that submits says otherwise" {
+	unset PYTHONUNBUFFERED PYTHONFAULTHANDLER OMP_NUM_THREADS
+	ranks_have "1 1 4" plain
+	ranks_have "1 1 1" torch # a task of srun has eight ranks
+	ranks_have "1 1 4" --ppn 2 torch
+	ranks_have "0 1 3" -e PYTHONUNBUFFERED=0 -e OMP_NUM_THREADS=3 plain
+	OMP_NUM_THREADS=7 ranks_have "1 1 7" plain
 }
 
 @test "CPUs of a task are its share of container.cpus, and memory is never rounded down to all of it" {

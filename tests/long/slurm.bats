@@ -54,6 +54,9 @@ is_waiting() {
 	run cat .ringup/jobs/train/rank-3.log
 	[ "$output" = "rank 3 of 6, local 1, for you & me" ]
 	[ "$(state train)" = "done" ]
+	run env -u PYTHONUNBUFFERED -u PYTHONFAULTHANDLER -u OMP_NUM_THREADS \
+		ringup -q run --on slurm -n 1 --nodes 1 --set cpus-per-task=2 -- sh -c 'echo "$PYTHONUNBUFFERED $PYTHONFAULTHANDLER $OMP_NUM_THREADS"'
+	has "[0 node01] 1 1 2"
 	run ringup --json run --on slurm -n 2 --nodes 2 -- echo quiet
 	[ "$(jq -r .state <<<"$output")" = "done" ]
 }

@@ -78,6 +78,7 @@ static const char *node_line(struct scratch *s, const char *launcher, const char
 	struct words words = WORDS_INIT(&s->arena), env = WORDS_INIT(&s->arena);
 	struct error err = {0};
 
+	wish.cpus = 8; /* so that nothing looks for the threads of a rank */
 	if (export_node(&wish, &node, &words, &env, &err) < 0)
 		return arena_strdup(&s->arena, err.text);
 	return words_join(&words, " ");
