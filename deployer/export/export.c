@@ -224,6 +224,10 @@ static int export_place_on_hosts(struct export_wish *wish, struct error *err)
 	}
 	if (wish->world && (!wanted || wish->world == wanted))
 		return 0;
+	if (!cluster->host_count)
+		return error_set(
+			err, ERROR_USAGE,
+			"the cluster file has no hosts; say how many nodes the job has: --nodes N, or -n N with --ppn N");
 	return error_set(
 		err, ERROR_USAGE,
 		"the job's %d ranks are more than the hosts of the cluster file have room for (%d); say --nodes N and --ppn N for an engine with other hosts",
@@ -285,8 +289,12 @@ int export_place(struct export_wish *wish, struct error *err)
 			err, ERROR_USAGE,
 			"workdir %s: a container needs an absolute path (OCI runtime specification, process.cwd)",
 			wish->job.workdir);
+	/* they say it together, whatever hosts the file has */
+	if (!wish->nodes && wish->job.ranks && wish->job.per_host)
+		wish->nodes = (wish->job.ranks - 1) / wish->job.per_host + 1;
 	if (wish->nodes > EXPORT_NODES_MAX)
-		return error_set(err, ERROR_USAGE, "--nodes takes %d at most", EXPORT_NODES_MAX);
+		return error_set(err, ERROR_USAGE, "%d nodes: a job has %d at most", wish->nodes,
+				 EXPORT_NODES_MAX);
 	if ((wish->nodes ? export_place_on_nodes : export_place_on_hosts)(wish, err) < 0)
 		return -1;
 	wish->gpus_per_node = 0;

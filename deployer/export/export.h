@@ -98,10 +98,10 @@ int export_check(const struct exporter *exporter, const struct export_wish *wish
 		 struct error *err);
 
 /*
- * Fills nodes, per_node, world and gpus_per_node. With nodes 0 the hosts of the cluster file say them, as they
- * do for `ringup run`: the ranks go host by host, each up to --ppn, its slots, or one per GPU. With nodes given
- * the ranks per node are per_host, or those of the first host. ERROR_USAGE when the numbers do not fit, and for a working folder
- * that no container can have.
+ * Fills nodes, per_node, world and gpus_per_node. With nodes 0 the job's ranks and ranks per node say together how many there
+ * are. Where it has not both, the hosts of the cluster file say it, as they do for `ringup run`: the ranks go host by host, each
+ * up to --ppn, its slots, or one per GPU. With nodes given the ranks per node are per_host, or those of the first host.
+ * ERROR_USAGE when the numbers do not fit, and for a working folder that no container can have.
  */
 int export_place(struct export_wish *wish, struct error *err);
 

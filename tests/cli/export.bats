@@ -429,7 +429,7 @@ once" ]
 	says 2 "needs root in its container"
 	apart ringup export kubernetes --image "$IMAGE" --launcher horovodrun-gloo plain
 	says 2 "nothing that another engine could start" "--launcher mpirun"
-	apart ringup export kubernetes --image "$IMAGE" -n 40 plain
+	apart ringup export kubernetes --image "$IMAGE" --launcher env -n 40 -- ./x
 	says 2 "40 ranks are more than the hosts" "--nodes N"
 	apart ringup export kubernetes --image "$IMAGE" --nodes 3 -n 7 --ppn 2 torch
 	says 2 "7 ranks do not fill 3 nodes"

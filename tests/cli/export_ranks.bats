@@ -31,7 +31,7 @@ places() {
 }
 
 @test "a job's ppn and n stand for what the command line does not say" {
-	local how
+	local how hosts
 	for how in "export slurm --image $IMAGE" "export kubernetes --image $IMAGE" "run --on slurm --dry-run"; do
 		places 4 8 ringup $how j
 		places 2 8 ringup $how --nodes 2 j
@@ -41,6 +41,15 @@ places() {
 		places 4 4 ringup $how --ppn 4 j
 		places 1 4 ringup $how --nodes 1 few
 		places 2 2 ringup $how --nodes 2 sum
+		# both together say how many nodes there are, whatever hosts the file has
+		for hosts in 'hosts: [a, b]' ''; do
+			sed "s/^hosts: .*/$hosts/" cluster.yaml >other.yaml
+			places 4 8 ringup -f other.yaml $how j
+			places 2 8 ringup -f other.yaml $how -n 16 j
+			places 1 4 ringup -f other.yaml $how few
+		done
+		apart ringup -f other.yaml $how sum
+		says 2 "the cluster file has no hosts; say how many nodes the job has: --nodes N, or -n N with --ppn N"
 	done
 	apart ringup export slurm --set container=none --nodes 2 j
 	grep -qxF '#SBATCH --nodes=2' ../out
