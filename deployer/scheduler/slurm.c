@@ -6,6 +6,7 @@
 #include "deployer/scheduler/rank_tag.h"
 #include "deployer/scheduler/slurm_text.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,12 @@ const char *slurm_complaint(const char *text, struct arena *arena)
 #define SLURM_SIGNAL_MEMORY \
 	125 /* Slurm's own mark for ranks that its cgroup killed (slurm.h, SIG_OOM) */
 
+/*
+ * How a job ends whose output slurmstepd could not open: no signal ended it. Seen with Slurm 22.05; newer ones have the reason
+ * RaisedSignal:53 instead of JobLaunchFailure.
+ */
+#define SLURM_CODE_OUTPUT "0:53"
+
 /* "3:0": the status, or 0:9 for a signal. */
 static int slurm_exit_code(const char *text)
 {
@@ -138,18 +145,22 @@ static enum scheduler_phase slurm_phase_of(const char *state)
 	return SCHEDULER_ENDED;
 }
 
-/* Slurm's accounts keep jobs that the controller has forgotten, where there are accounts. */
-static const char *slurm_ask_accounts(const char *id, struct arena *arena,
-				      struct scheduler_state *state)
+/*
+ * Slurm's accounts keep jobs that the controller has forgotten, where there are accounts: the job's state, its exit code and
+ * its nodes.
+ */
+static const char *slurm_ask_accounts(const char *id, struct arena *arena, const char **code,
+				      const char **nodes)
 {
 	struct error ignored = {0};
-	const char *text, *code;
+	const char *text, *at, *end;
 
 	if (slurm_run(WORDS("sacct", "-X", "-n", "-P", "-j", id, "-o", "State,ExitCode,NodeList"),
 		      NULL, arena, &text, NULL, &ignored) < 0 ||
-	    !(code = strchr(text, '|')))
+	    !(at = strchr(text, '|')) || !(end = strchr(at + 1, '|')))
 		return "";
-	state->status = slurm_exit_code(code + 1);
+	*code = arena_strndup(arena, at + 1, (size_t)(end - at - 1));
+	*nodes = arena_strndup(arena, end + 1, strcspn(end + 1, "\n"));
 	return arena_strndup(arena, text, strcspn(text, "|+ "));
 }
 
@@ -303,6 +314,22 @@ static bool slurm_tell_fault(const char *id, const char *word, const char *nodes
 	return false;
 }
 
+/* The script writes into the job's folder, on the first of its nodes. */
+static void slurm_tell_output(const struct job_record *record, const char *host,
+			      struct arena *arena, struct scheduler_state *state)
+{
+	char whole[PATH_MAX];
+
+	state->status = 1;
+	state->story = arena_printf(
+		arena,
+		"%s cannot write to %s: start ringup in a folder that the nodes share; if they share it, slurmd.log there says why",
+		*host		? host
+		: *state->nodes ? state->nodes
+				: "its first node",
+		realpath(record->folder, whole) ? whole : record->folder);
+}
+
 /* What Slurm's word for an end that no rank made means. */
 static void slurm_tell_end(const char *id, const char *word, const char *nodes, struct arena *arena,
 			   struct scheduler_state *state)
@@ -338,7 +365,7 @@ static void slurm_tell_end(const char *id, const char *word, const char *nodes, 
 static int slurm_ask(const struct job_record *record, struct arena *arena,
 		     struct scheduler_state *state, struct error *err)
 {
-	const char *text, *word, *id = record->id;
+	const char *text, *word, *code = "", *host = "", *id = record->id;
 	int status;
 
 	*state = (struct scheduler_state){.reason = "", .means = "", .nodes = "", .story = ""};
@@ -352,15 +379,19 @@ static int slurm_ask(const struct job_record *record, struct arena *arena,
 		word = slurm_field(text, "JobState", arena);
 		state->reason = slurm_field(text, "Reason", arena);
 		state->nodes = slurm_field(text, "NodeList", arena);
-		state->status = slurm_exit_code(slurm_field(text, "ExitCode", arena));
+		code = slurm_field(text, "ExitCode", arena);
+		host = slurm_field(text, "BatchHost", arena);
 		if (strcmp(state->reason, "None") == 0)
 			state->reason = "";
 		state->means = slurm_reason(state->reason, &state->is_hopeless);
 	} else {
-		word = slurm_ask_accounts(id, arena, state);
+		word = slurm_ask_accounts(id, arena, &code, &state->nodes);
 	}
+	state->status = slurm_exit_code(code);
 	state->phase = slurm_phase_of(word);
-	if (state->phase == SCHEDULER_ENDED)
+	if (state->phase == SCHEDULER_ENDED && strcmp(code, SLURM_CODE_OUTPUT) == 0)
+		slurm_tell_output(record, host, arena, state);
+	else if (state->phase == SCHEDULER_ENDED)
 		slurm_tell_end(id, word, state->nodes, arena, state);
 	return 0;
 }

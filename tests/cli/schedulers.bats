@@ -182,9 +182,29 @@ ends() {
 	ends 137 OUT_OF_MEMORY 253:0 "used more memory than it has"
 	ends 137 FAILED 0:125 "ended with status 137"
 	ends 139 FAILED 0:11 "ended with status 139"
+	ends 181 FAILED 181:0 "ended with status 181"
 	ends 1 NODE_FAIL 0:0 "a node went down while job 7 ran: a (Not responding); 'ringup status --on slurm' shows the nodes"
 	ends 1 BOOT_FAIL 0:1 "a node did not boot for job 7: a (Not responding); 'ringup status --on slurm' shows the nodes"
 	ends 1 LAUNCH_FAILED 0:1 "a node could not start job 7, and its slurmd.log says why: a (Not responding)"
+}
+
+@test "run --on slurm: a folder that the nodes do not share is named" {
+	slurm_of_nodes
+	plain_cluster
+	echo none >"$FAKE/mpi"
+	# what slurmctld 22.05 says where slurmd wrote "Could not open stdout file .../batch.log: No such file or directory"
+	echo "JobId=1 JobName=job-1 JobState=FAILED Reason=JobLaunchFailure Requeue=0 BatchFlag=1 ExitCode=0:53 RunTime=00:00:00 NodeList=node[01-02] BatchHost=node01 NumNodes=2" >"$FAKE/job"
+	run -1 ringup run --on slurm --launcher env --name alone -- ./x
+	has "node01 cannot write to $PWD/.ringup/jobs/alone: start ringup in a folder that the nodes share"
+	run -0 ringup run -d --on slurm --launcher env --name left -- ./x
+	run -1 ringup wait left
+	has "node01 cannot write to $PWD/.ringup/jobs/left"
+	# and when slurmctld has forgotten it, the accounts
+	run -0 ringup run -d --on slurm --launcher env --name late -- ./x
+	command_of scontrol <<<'echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1'
+	command_of sacct <<<'echo "FAILED|0:53|node01"'
+	run -1 ringup wait late
+	has "node01 cannot write to $PWD/.ringup/jobs/late"
 }
 
 @test "run --on slurm: ranks of MPI need a way to meet that srun has" {

@@ -104,6 +104,13 @@ is_waiting() {
 	has "--tty does not go with --on slurm"
 }
 
+@test "a folder that the nodes do not share is named" {
+	mkdir "$SLURM/alone"
+	run unshare --mount sh -c 'mount -t tmpfs none "$SLURM/alone" && cp cluster.yaml "$SLURM/alone" && cd "$SLURM/alone" && exec ringup run --on slurm -n 1 -- echo hi'
+	[ "$status" = 1 ]
+	has "node01 cannot write to $SLURM/alone/.ringup/jobs/job-1: start ringup in a folder that the nodes share"
+}
+
 @test "a job that waits says why, and a full queue lets it wait until it is stopped" {
 	local follower
 	ringup run -d --on slurm --set exclusive=yes -n 3 --name first -- sleep 300
