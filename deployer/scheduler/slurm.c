@@ -10,9 +10,31 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STATUS_TIMED_OUT 124 /* as timeout(1) */
 #define SLURM_SECONDS 60 /* the commands wait for a busy controller (slurm.conf, MessageTimeout) */
+
+/*
+ * In a shell of an allocation (salloc, srun --pty) Slurm's variables tell of that one. sbatch would hand them on to the new job,
+ * whose srun takes them for its own options: srun(1), INPUT ENVIRONMENT VARIABLES. Elsewhere they are the person's or the site's.
+ */
+static const char *const *slurm_env(struct arena *arena)
+{
+	static const char kept[] = " SLURM_CONF SLURM_CLUSTERS SLURM_JWT ";
+	bool is_inside = getenv("SLURM_JOB_ID") || getenv("SLURM_JOBID");
+	struct words env = WORDS_INIT(arena);
+
+	for (char **pair = environ; is_inside && *pair; pair++) {
+		const char *name = arena_strndup(arena, *pair, strcspn(*pair, "="));
+
+		if ((starts_with(name, "SLURM_") || starts_with(name, "SRUN_")) &&
+		    !strstr(kept, arena_printf(arena, " %s ", name)))
+			words_add(&env, name);
+	}
+	words_add(&env, "SLURM_TIME_FORMAT=standard");
+	return words_list(&env);
+}
 
 int slurm_run(const char *const *words, const char *folder, struct arena *arena, const char **text,
 	      int *status, struct error *err)
@@ -20,7 +42,7 @@ int slurm_run(const char *const *words, const char *folder, struct arena *arena,
 	const struct proc proc = {.words = words,
 				  .folder = folder,
 				  .timeout_s = SLURM_SECONDS,
-				  .env = WORDS("SLURM_TIME_FORMAT=standard"),
+				  .env = slurm_env(arena),
 				  .joined = status != NULL,
 				  .even_when_interrupted = true};
 	struct proc_result result = {0};

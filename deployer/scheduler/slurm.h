@@ -14,7 +14,8 @@
 
 /*
  * Runs one of its commands in the folder (NULL: this one). *text is what it printed on stdout. With `status` NULL another
- * status than 0 is an error; else it is in *status, and what it printed on stderr is in *text, too.
+ * status than 0 is an error; else it is in *status, and what it printed on stderr is in *text, too. Of an allocation that
+ * ringup runs in it knows nothing.
  */
 int slurm_run(const char *const *words, const char *folder, struct arena *arena, const char **text,
 	      int *status, struct error *err);

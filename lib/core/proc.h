@@ -42,7 +42,7 @@ struct proc_runner {
 
 struct proc {
 	const char *const *words; /* argv; words[0] is looked up in PATH */
-	const char *const *env;	  /* NAME=VALUE to add, or NULL */
+	const char *const *env;	  /* NAME=VALUE to add, NAME to leave out (putenv(3)); or NULL */
 	const char *folder;	  /* working folder, or NULL */
 	const void *input;	  /* given on stdin; NULL: stdin is /dev/null */
 	size_t input_bytes;

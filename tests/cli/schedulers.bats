@@ -79,6 +79,7 @@ slurm_of_nodes() {
 	command_of sbatch <<-'END'
 		#!/bin/sh
 		[ "$1" != --version ] || { echo "slurm 23.11.6"; exit; }
+		env >"$FAKE/env"
 		[ ! -e "$FAKE/refusal" ] || { cat "$FAKE/refusal" >&2; exit 1; }
 		echo 7
 	END
@@ -186,6 +187,25 @@ ends() {
 	ends 1 NODE_FAIL 0:0 "a node went down while job 7 ran: a (Not responding); 'ringup status --on slurm' shows the nodes"
 	ends 1 BOOT_FAIL 0:1 "a node did not boot for job 7: a (Not responding); 'ringup status --on slurm' shows the nodes"
 	ends 1 LAUNCH_FAILED 0:1 "a node could not start job 7, and its slurmd.log says why: a (Not responding)"
+}
+
+@test "run --on slurm: from a shell in an allocation the job knows nothing of that one" {
+	slurm_of_nodes
+	plain_cluster
+	echo none >"$FAKE/mpi"
+	export SLURM_CONF=/c SLURM_CLUSTERS=x SLURM_JWT=j SBATCH_ACCOUNT=team SLURM_MPI_TYPE=pmix
+	run -0 ringup run -d --on slurm --launcher env -- ./x
+	grep -qxF SLURM_MPI_TYPE=pmix "$FAKE/env" # the person's own, or the site's
+	SLURM_JOB_ID=3 SLURM_GPUS_PER_NODE=1 SLURM_CPU_BIND=quiet,cores SLURM_MEM_PER_CPU=1 SLURM_TIME_FORMAT=%s SRUN_DEBUG=3 \
+		run -0 ringup run -d --on slurm --launcher env -- ./x
+	grep -E '^(SLURM|SBATCH|SRUN)_' "$FAKE/env" | sort >env
+	diff env - <<-'END'
+		SBATCH_ACCOUNT=team
+		SLURM_CLUSTERS=x
+		SLURM_CONF=/c
+		SLURM_JWT=j
+		SLURM_TIME_FORMAT=standard
+	END
 }
 
 @test "run --on slurm: a folder that the nodes do not share is named" {

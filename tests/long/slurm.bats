@@ -61,6 +61,15 @@ is_waiting() {
 	[ "$(jq -r .state <<<"$output")" = "done" ]
 }
 
+@test "a job that is submitted from an allocation knows nothing of that one" {
+	run -0 salloc -N1 -n1 --gpus-per-node=1 ringup run --on slurm -n 1 --nodes 1 -- echo begun
+	has "] begun"
+	run -0 salloc -n1 --mem-per-cpu=1 ringup run --on slurm -n 1 --nodes 1 --set mem=1 -- echo begun
+	has "] begun"
+	run -0 srun --overlap --cpu-bind=cores ringup run --on slurm -n 1 --nodes 1 -- echo begun
+	has "] begun"
+}
+
 @test "the ranks of an MPI find each other by PMIx" {
 	run ringup run --on slurm --launcher mpirun -n 3 -- sh -c 'echo "mine is $PMIX_RANK"'
 	[ "$status" = 0 ]
