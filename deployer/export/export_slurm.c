@@ -117,9 +117,13 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 static int slurm_look_at(const struct export_wish *wish, struct scheduler_overview *overview,
 			 struct error *err)
 {
-	return export_check_look(wish, WORDS(NULL), err) < 0
-		       ? -1
-		       : slurm_look(wish->arena, overview, err);
+	if (export_check_look(wish, WORDS(NULL), err) < 0 ||
+	    slurm_look(wish->arena, overview, err) < 0)
+		return -1;
+	if (!overview->node_count)
+		log_warn(
+			"Slurm shows its nodes to operators only (PrivateData=nodes of slurm.conf)");
+	return 0;
 }
 
 const struct exporter exporter_slurm = {

@@ -47,7 +47,10 @@ extern const struct scheduler scheduler_slurm;
  */
 const char *slurm_reason(const char *reason, bool *is_hopeless);
 
-/* Asks for all nodes and partitions; reasons of nodes, and names, are as Slurm has them. */
+/*
+ * Asks for all nodes and partitions; reasons of nodes, and names, are as Slurm has them. A site that shows nodes to its operators
+ * only has none here.
+ */
 int slurm_look(struct arena *arena, struct scheduler_overview *overview, struct error *err);
 
 #endif

@@ -663,8 +663,12 @@ int slurm_script(const struct exporter *exporter, const struct export_wish *wish
 		return -1;
 	script_add_head(&s);
 	str_add(out,
-		"\n# The ranks meet on the first node, at the address that Slurm has of it.\n"
-		"address() { scontrol show node \"$1\" | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p'; }\n"
+		"\n# The ranks meet on the first node, at the address that Slurm has of it, or by its name where Slurm shows no nodes.\n"
+		"address() {\n"
+		"\tlocal has\n"
+		"\thas=$(scontrol show node \"$1\" 2>/dev/null | sed -n 's/.* NodeAddr=\\([^ ]*\\).*/\\1/p') || :\n"
+		"\techo \"${has:-$1}\"\n"
+		"}\n"
 		"first=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | sed -n 1p)\n"
 		"MASTER_ADDR=$(address \"$first\")\n"
 		"MASTER_PORT=$((20000 + SLURM_JOB_ID % 12000))\n"

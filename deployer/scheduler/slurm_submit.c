@@ -20,7 +20,7 @@ static const char *slurm_partition_list(const struct scheduler_overview *overvie
 	return words_join(&words, ", ");
 }
 
-/* "3 nodes; CPUs: 2 each at most; GPUs: 2 on 2 of them" */
+/* "it has 3 nodes with ...; "; "" where nodes are not shown. */
 static const char *slurm_size(const struct scheduler_overview *overview, struct arena *arena)
 {
 	int cpus = 0, gpus = 0, with_gpus = 0;
@@ -32,8 +32,11 @@ static const char *slurm_size(const struct scheduler_overview *overview, struct 
 		gpus = node->gpus > gpus ? node->gpus : gpus;
 		with_gpus += node->gpus > 0;
 	}
+	if (!overview->node_count)
+		return "";
 	return arena_printf(
-		arena, "%zu nodes with up to %d CPUs each; %d of them have GPUs, up to %d each",
+		arena,
+		"it has %zu nodes with up to %d CPUs each; %d of them have GPUs, up to %d each; ",
 		overview->node_count, cpus, with_gpus, gpus);
 }
 
@@ -123,7 +126,7 @@ static int slurm_refused(const char *text, struct arena *arena, struct error *er
 	else if (strstr(complaint, "onfiguration is not available"))
 		error_advise(
 			err,
-			"it has %s; ask for less with --nodes, --ppn, --gpus or --set mem=SIZE, and see 'ringup status --on slurm'",
+			"%sask for less with --nodes, --ppn, --gpus or --set mem=SIZE, and see 'ringup status --on slurm'",
 			slurm_size(&overview, arena));
 	else
 		error_advise(err, "correct the --set options or ask who runs the cluster");

@@ -96,6 +96,27 @@ script() {
 	[[ $output == "this script is for 2 nodes, and Slurm gave it 3; write it again with: ringup export slurm --nodes 3" ]]
 }
 
+@test "where a site shows its nodes to nobody the ranks meet by name" {
+	mkdir bin
+	cat >bin/scontrol <<-'END'
+		#!/bin/sh
+		case "$*" in
+		"show hostnames"*) printf 'node01\nnode02\n' ;;
+		# Slurm 22.05 with PrivateData=nodes, for who is no operator
+		"show node"*) [ -e open ] && echo "   NodeAddr=10.0.0.${3#node0} NodeHostName=x" || { echo "slurm_load_node error: Access/permission denied" >&2; exit 1; } ;;
+		esac
+	END
+	chmod +x bin/scontrol
+	ringup export slurm --set container=none tf | sed -n '/^set -e/,/^export MASTER/p; /^# How many/,/^export workers/p' >meet.sh
+	echo 'echo "$MASTER_ADDR" "$workers"' >>meet.sh
+	export PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST="node[01-02]" SLURM_TASKS_PER_NODE="2,1" SLURM_NTASKS=3
+	run -0 bash meet.sh
+	[ "$output" = 'node01 "node01:20007","node01:20008","node02:20009"' ]
+	touch open
+	run -0 bash meet.sh
+	[ "$output" = '10.0.0.1 "10.0.0.1:20007","10.0.0.1:20008","10.0.0.2:20009"' ]
+}
+
 # ranks_have VALUES WORD...: what the script gives every rank, where Slurm gives the first of four nodes 9 CPUs and 2 tasks.
 ranks_have() {
 	local values=$1

@@ -116,6 +116,29 @@ slurm_of_nodes() {
 	[ "$(jq -c '[.queues[] | [.queue, .running, .waiting]]' <<<"$output")" = '[["gpu",1,2],["long",0,1]]' ]
 }
 
+@test "status --on slurm: queues are there where a site shows its nodes to nobody" {
+	slurm_of_nodes
+	mv "$FAKE/bin/scontrol" "$FAKE/scontrol"
+	command_of scontrol <<-'END'
+		#!/bin/sh
+		case "$*" in
+		# Slurm 22.05 with PrivateData=nodes, for who is no operator
+		*"show node"*) echo "slurm_load_node error: Access/permission denied" >&2; exit 1 ;;
+		*) exec "$FAKE/scontrol" "$@" ;;
+		esac
+	END
+	run -0 ringup status --on slurm
+	has "gpu"
+	has "Slurm shows its nodes to operators only (PrivateData=nodes of slurm.conf)"
+	run -0 --separate-stderr ringup --json status --on slurm
+	[ "$(jq -c '[(.nodes | length), (.queues | length)]' <<<"$output")" = "[0,2]" ]
+	plain_cluster
+	echo none >"$FAKE/mpi"
+	echo "sbatch: error: Batch job submission failed: Requested node configuration is not available" >"$FAKE/refusal"
+	run -2 ringup run --on slurm --launcher env --name refused -- ./x
+	has "not available; ask for less with --nodes, --ppn, --gpus or --set mem=SIZE"
+}
+
 # A cluster without containers, for jobs that Slurm does not take.
 plain_cluster() {
 	printf 'name: lab\nhosts: [a, b]\naccelerator: cpu\ncontainer: {engine: none}\n' >cluster.yaml
