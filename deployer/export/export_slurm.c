@@ -111,7 +111,7 @@ static int slurm_submit_job(struct export_wish *wish, const char *folder, const 
 	if (slurm_script(&exporter_slurm, wish, &follow, &out, err) < 0 ||
 	    file_write(path, out.text, out.length, 0600, err) < 0)
 		return -1;
-	return slurm_submit(path, wish->cluster->folder, wish->arena, id, err);
+	return slurm_submit(path, wish->job.name, wish->cluster->folder, wish->arena, id, err);
 }
 
 static int slurm_look_at(const struct export_wish *wish, struct scheduler_overview *overview,

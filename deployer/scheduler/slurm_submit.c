@@ -3,6 +3,7 @@
 
 #include "deployer/scheduler/slurm.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* "train (the default), closed (down)" */
@@ -65,16 +66,31 @@ static const char *slurm_memory(const struct scheduler_overview *overview, struc
 		    : "'scontrol show node' has the memory of each (RealMemory)";
 }
 
-/* What sbatch says when no slurmctld has heard it (slurm_errno.c); the job is as good as before. */
-static bool slurm_is_unreachable(const char *complaint)
+/* A controller that was too slow to answer may have heard it: nobody but Slurm knows whether there is a job. */
+static int slurm_may_have_it(const char *name, struct error *err)
 {
-	static const char *const words[] = {"Unable to contact slurm controller",
-					    "Socket timed out", "Zero Bytes were transmitted"};
+	return error_advise(
+		err,
+		"Slurm may have taken the job all the same, without ringup's knowledge: 'squeue --me --name=%s' shows it once 'scontrol ping' says UP, and 'scancel NUMBER' ends it; only where there is none submit the job again",
+		name);
+}
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(complaint, words[i]))
-			return true;
-	return false;
+/* What sbatch says when slurmctld has not answered it (slurm_errno.c); the job is as good as before. */
+static bool slurm_is_unreachable(const char *complaint, const char *name, struct error *err)
+{
+	bool is_away = strstr(complaint, "Unable to contact slurm controller");
+
+	if (!is_away && !strstr(complaint, "Socket timed out") &&
+	    !strstr(complaint, "Zero Bytes were transmitted"))
+		return false;
+	error_set(err, ERROR_FAILED, "Slurm's controller does not answer: %s", complaint);
+	if (is_away)
+		error_advise(
+			err,
+			"'scontrol ping' shows whether it is up; if not, ask who runs the cluster, and submit the job again");
+	else
+		slurm_may_have_it(name, err);
+	return true;
 }
 
 /* What needs no look at the cluster: a part of the complaint, and what to do. */
@@ -90,19 +106,15 @@ static const struct {
 	 "your account or quality of service allows no more jobs, or none of this size or time; wait until some have ended ('squeue --me'), ask for less, or see 'sacctmgr show qos' and choose another with --set qos=NAME"},
 };
 
-static int slurm_refused(const char *text, struct arena *arena, struct error *err)
+static int slurm_refused(const char *text, const char *name, struct arena *arena, struct error *err)
 {
 	const char *complaint = slurm_complaint(text, arena);
 	struct scheduler_overview overview;
 	struct error ignored = {0};
 	bool knows;
 
-	if (slurm_is_unreachable(complaint)) {
-		error_set(err, ERROR_FAILED, "Slurm's controller does not answer: %s", complaint);
-		return error_advise(
-			err,
-			"'scontrol ping' shows whether it is up; if not, ask who runs the cluster, and submit the job again");
-	}
+	if (slurm_is_unreachable(complaint, name, err))
+		return -1;
 	error_set(err, ERROR_USAGE, "Slurm refuses the job: %s", complaint);
 	for (size_t i = 0; i < ARRAY_LEN(slurm_refusals); i++)
 		if (strstr(complaint, slurm_refusals[i].part))
@@ -113,6 +125,9 @@ static int slurm_refused(const char *text, struct arena *arena, struct error *er
 			err,
 			"%s; ask for less with --set time=MINUTES, or choose another with --set partition=NAME",
 			slurm_time_list(knows ? &overview : NULL, arena));
+	if (strstr(complaint, "Time limit specification required"))
+		return error_advise(err, "%s; say how much the job needs with --set time=MINUTES",
+				    slurm_time_list(knows ? &overview : NULL, arena));
 	if (!knows)
 		return -1;
 	if (strstr(complaint, "artition"))
@@ -133,8 +148,8 @@ static int slurm_refused(const char *text, struct arena *arena, struct error *er
 	return -1;
 }
 
-int slurm_submit(const char *script, const char *folder, struct arena *arena, const char **id,
-		 struct error *err)
+int slurm_submit(const char *script, const char *name, const char *folder, struct arena *arena,
+		 const char **id, struct error *err)
 {
 	const char *text;
 	size_t digits = 0;
@@ -142,9 +157,9 @@ int slurm_submit(const char *script, const char *folder, struct arena *arena, co
 
 	if (slurm_run(WORDS("sbatch", "--parsable", script), folder, arena, &text, &status, err) <
 	    0)
-		return -1;
+		return err->system == ETIMEDOUT ? slurm_may_have_it(name, err) : -1;
 	if (status != 0)
-		return slurm_refused(text, arena, err);
+		return slurm_refused(text, name, arena, err);
 	/* warnings may stand before it, and ";CLUSTER" behind */
 	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		digits = strspn(at, "0123456789");

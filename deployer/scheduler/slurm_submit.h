@@ -8,9 +8,10 @@
 
 /*
  * Submits the script, from the folder. *id is the job's number. What sbatch refuses comes back with what the cluster
- * has instead.
+ * has instead. Where the controller does not answer in time, the message says how a job that it has taken is found: by the
+ * script's --job-name, which is `name`.
  */
-int slurm_submit(const char *script, const char *folder, struct arena *arena, const char **id,
-		 struct error *err);
+int slurm_submit(const char *script, const char *name, const char *folder, struct arena *arena,
+		 const char **id, struct error *err);
 
 #endif

@@ -171,10 +171,21 @@ plain_cluster() {
 	run -1 ringup run --on slurm --name refused -- ./x
 	has "Slurm's controller does not answer: Batch job submission failed: Unable to contact slurm controller (connect failure)"
 	has "'scontrol ping' shows whether it is up; if not, ask who runs the cluster"
-	[[ $output != *"--set"* ]]
+	[[ $output != *"--set"* && $output != *squeue* ]]
+	# these leave open whether the controller has it (slurm_errno.c)
+	for complaint in "Socket timed out on send/recv operation" "Zero Bytes were transmitted or received"; do
+		refuse "$complaint"
+		run -1 ringup run --on slurm --name refused -- ./x
+		has "Slurm's controller does not answer: Batch job submission failed: $complaint"
+		has "Slurm may have taken the job all the same, without ringup's knowledge"
+		has "'squeue --me --name=$(ringup --json ps | jq -r '[.jobs[].job] | sort_by(length) | last')' shows it once 'scontrol ping' says UP"
+	done
 	refuse "Requested time limit is invalid (missing or exceeds some limit)"
 	run -2 ringup run --on slurm --name refused --limit 999999 -- ./x
 	has "the most time that its partitions give is gpu 2-00:00:00, long UNLIMITED; ask for less with --set time=MINUTES"
+	refuse "Time limit specification required, but not provided" # of a site's submit plug-in: marbl/canu, issue 2307
+	run -2 ringup run --on slurm --name refused -- ./x
+	has "the most time that its partitions give is gpu 2-00:00:00, long UNLIMITED; say how much the job needs with --set time=MINUTES"
 	refuse "Memory specification can not be satisfied"
 	run -2 ringup run --on slurm --name refused -- ./x
 	has "its nodes have up to 515000M each; ask for less with --set mem=SIZE"
