@@ -151,10 +151,8 @@ static int export_job(struct stages *s, const struct options *o, const char *con
 	wish->job.env = words_list(&env);
 	wish->job.name = o->name ? o->name : wish->job.name;
 	wish->job.gpus = o->gpus ? o->gpus : wish->job.gpus;
-	if (!job_name_is_right(wish->job.name))
-		return error_set(err, ERROR_USAGE,
-				 "--name %s: letters, digits, '.', '_' and '-' are allowed",
-				 wish->job.name);
+	if (job_name_check(wish->job.name, err) < 0)
+		return -1;
 	return export_find_launcher(wish, o->launcher ? o->launcher : launcher, roles, err);
 }
 

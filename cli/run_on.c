@@ -77,6 +77,8 @@ static int run_on_files(const struct run_on *on, const struct exporter *exporter
 	*wish = on->wish;
 	if (!wish->job.name || !*wish->job.name)
 		wish->job.name = "job";
+	if (job_name_check(wish->job.name, err) < 0)
+		return -1;
 	return exporter->check_run(wish, err) < 0 ? -1 : exporter->write(wish, files, err);
 }
 

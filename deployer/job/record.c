@@ -24,11 +24,8 @@ static const char *jobs_folder(const struct cluster *cluster, struct arena *aren
 
 static int check_name(const struct cluster *cluster, const char *name, struct error *err)
 {
-	if (!job_name_is_right(name) || strlen(name) > JOB_NAME_GIVEN_MAX)
-		return error_set(
-			err, ERROR_USAGE,
-			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
-			name, JOB_NAME_GIVEN_MAX);
+	if (job_name_check(name, err) < 0)
+		return -1;
 	if (cluster_host(cluster, name))
 		return error_set(err, ERROR_USAGE,
 				 "a job cannot be called '%s': a host has that name", name);

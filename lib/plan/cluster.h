@@ -149,6 +149,9 @@ extern const struct yaml_row cluster_job_rows[];
 /* Whether the text may be a job's name: letters, digits, '.', '_' and '-'. */
 bool job_name_is_right(const char *name);
 
+/* ERROR_USAGE unless a person may give a job that name. */
+int job_name_check(const char *name, struct error *err);
+
 /* The job of that name, or NULL. */
 const struct cluster_job *cluster_job(const struct cluster *cluster, const char *name);
 

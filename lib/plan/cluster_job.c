@@ -16,6 +16,16 @@ bool job_name_is_right(const char *name)
 		       length;
 }
 
+int job_name_check(const char *name, struct error *err)
+{
+	if (job_name_is_right(name) && strlen(name) <= JOB_NAME_GIVEN_MAX)
+		return 0;
+	return error_set(
+		err, ERROR_USAGE,
+		"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
+		name, JOB_NAME_GIVEN_MAX);
+}
+
 const struct cluster_job *cluster_job(const struct cluster *cluster, const char *name)
 {
 	for (size_t i = 0; i < cluster->job_count; i++)
@@ -40,12 +50,10 @@ static void job_trim(struct cluster_job *job, struct arena *arena)
 static int job_check_command(const struct yaml_place *at, struct error *err)
 {
 	struct cluster_job *job = at->values;
+	struct error name = {0};
 
-	if (!job_name_is_right(job->name) || strlen(job->name) > JOB_NAME_GIVEN_MAX)
-		return yaml_error(
-			at->map, err,
-			"'%s' cannot be a job's name: it takes letters, digits, '.', '_' and '-', %d at most",
-			job->name, JOB_NAME_GIVEN_MAX);
+	if (job_name_check(job->name, &name) < 0)
+		return yaml_error(at->map, err, "%s", name.text);
 	job->in_shell = at->node && at->node->kind == YAML_TEXT;
 	if (job->in_shell && job->command[0])
 		job_trim(job, at->arena);

@@ -523,6 +523,19 @@ assert $1, yaml.dump(objects)"
 	says 2 "deepspeed"
 }
 
+@test "a job's name is checked, and its length is named" {
+	local long
+	long=$(printf 'a%.0s' {1..56})
+	for command in "export slurm" "run --on slurm --dry-run"; do
+		apart ringup $command --name "$long" --launcher env -- ./x
+		says 2 "'$long' cannot be a job's name: it takes letters, digits, '.', '_' and '-', 55 at most"
+		apart ringup $command --name $'a\n#SBATCH --uid=0' --launcher env -- ./x
+		says 2 "cannot be a job's name"
+		apart ringup $command --name "${long%a}" --launcher env -- ./x
+		[ "$status" -eq 0 ]
+	done
+}
+
 @test "wrong jobs and settings name their place; a text that starts a launcher is warned of" {
 	local wrong
 	cat >>cluster.yaml <<-'END'
