@@ -13,7 +13,7 @@
 
 /* --- what must be said aloud ----------------------------------------------------------------- */
 
-static void add_note(struct plan *plan, const char *note)
+void plan_add_note(struct plan *plan, const char *note)
 {
 	if (note && *note && plan->note_count < PLAN_NOTES_MAX)
 		plan->notes[plan->note_count++] = note;
@@ -25,7 +25,7 @@ static void note_gate(struct search *s, struct plan *plan)
 
 	if (!gate || !strstr(plan->base.name, "nvidia/cuda"))
 		return;
-	add_note(plan, arena_printf(s->model->arena, "%s [%s]", gate, source));
+	plan_add_note(plan, arena_printf(s->model->arena, "%s [%s]", gate, source));
 	plan->env[plan->env_count++] = "NVIDIA_DISABLE_REQUIRE=true";
 }
 
@@ -42,7 +42,7 @@ static void note_compat(struct search *s, struct plan *plan)
 		    driver_runs(s->model, unit->driver, cuda, unit->compat) != ADMIT_COMPAT)
 			continue;
 		minor = dot ? (int)strcspn(dot + 1, ".") : 0;
-		add_note(
+		plan_add_note(
 			plan,
 			arena_printf(
 				s->model->arena,
@@ -61,7 +61,7 @@ static void note_jit(struct search *s, struct plan *plan)
 
 			if (unit->sm &&
 			    gpu_takes_wheel(s->model, unit, s->now.chosen[c]) == ADMIT_JIT)
-				add_note(
+				plan_add_note(
 					plan,
 					arena_printf(
 						s->model->arena,
@@ -84,7 +84,7 @@ static void note_older_code(struct search *s, struct plan *plan)
 		if (needs && most && !needs_admit(needs, cuda->version) &&
 		    version_compare(unit->sm, most + 2) > 0 &&
 		    gpu_takes_cuda(unit, cuda) == ADMIT_YES)
-			add_note(
+			plan_add_note(
 				plan,
 				arena_printf(
 					s->model->arena,
@@ -104,7 +104,7 @@ static void note_driver_hint(struct search *s, struct plan *plan)
 
 			if (needs && driver->driver && unit_meets(gpu, driver) &&
 			    strchr(driver->driver, '.') && !needs_admit(needs, driver->driver))
-				add_note(
+				plan_add_note(
 					plan,
 					arena_printf(
 						s->model->arena,
@@ -135,7 +135,7 @@ static void note_driver_shown(struct search *s, struct plan *plan)
 		const struct needs *needs = gpu ? gpu->needs[COMPONENT_DRIVER] : NULL;
 
 		if (needs && !needs_admit(needs, shown->version))
-			add_note(
+			plan_add_note(
 				plan,
 				arena_printf(
 					s->model->arena,
@@ -193,12 +193,13 @@ static void note_beside(struct search *s, const struct value *wheel, const struc
 	const char *brings = wheel ? wheel->brings[own->component] : NULL;
 
 	if (brings && !version_in_series(own->version, brings) && !brought_over(s, own->component))
-		add_note(plan,
-			 arena_printf(s->model->arena,
-				      "%s loads the %s %s that its wheel brings, and not %s [%s]",
-				      value_title(wheel, s->model->arena),
-				      component_titles[own->component], brings,
-				      value_title(own, s->model->arena), wheel->source));
+		plan_add_note(
+			plan,
+			arena_printf(s->model->arena,
+				     "%s loads the %s %s that its wheel brings, and not %s [%s]",
+				     value_title(wheel, s->model->arena),
+				     component_titles[own->component], brings,
+				     value_title(own, s->model->arena), wheel->source));
 }
 
 /* torch before 2.1 has an NCCL compiled in: Horovod and the worker load the stack's. */
@@ -211,7 +212,7 @@ static void note_compiled_in(struct search *s, struct plan *plan)
 				  : "";
 
 	if (*own && !version_in_series(nccl->version, own))
-		add_note(
+		plan_add_note(
 			plan,
 			arena_printf(
 				s->model->arena,
@@ -236,12 +237,12 @@ static void note_warnings(struct search *s, struct plan *plan)
 
 		if (!rule->refuses && !rule->is_overruled && !rule->is_met &&
 		    notes_holds(s, rule) && !is_said(s, rule))
-			add_note(plan, arena_printf(s->model->arena, "%s: %s; %s%s [%s]",
-						    rule->text, rule->symptom,
-						    rule->is_worked_around
-							    ? "the recipe works around it: "
-							    : "",
-						    rule->fix, rule->source));
+			plan_add_note(plan, arena_printf(s->model->arena, "%s: %s; %s%s [%s]",
+							 rule->text, rule->symptom,
+							 rule->is_worked_around
+								 ? "the recipe works around it: "
+								 : "",
+							 rule->fix, rule->source));
 	}
 }
 
@@ -251,11 +252,12 @@ static void note_os(struct search *s, struct plan *plan)
 	const char *mirror = value_cell(os, "mirror");
 
 	if (*mirror)
-		add_note(plan,
-			 arena_printf(
-				 s->model->arena,
-				 "%s reached its end of life in %s: its packages come from %s [%s]",
-				 os->version, value_cell(os, "eol"), mirror, os->source));
+		plan_add_note(
+			plan,
+			arena_printf(
+				s->model->arena,
+				"%s reached its end of life in %s: its packages come from %s [%s]",
+				os->version, value_cell(os, "eol"), mirror, os->source));
 }
 
 /* Another patch version than the one that was asked for (ADMIT_SERIES). */
@@ -268,7 +270,7 @@ static void note_series(struct search *s, struct plan *plan)
 
 		if (unit->is_pin || !admits || !chosen || admits[chosen->index] != ADMIT_SERIES)
 			continue;
-		add_note(
+		plan_add_note(
 			plan,
 			arena_printf(
 				s->model->arena,
@@ -302,7 +304,7 @@ static void note_ml_repository(struct search *s, struct plan *plan)
 
 	if (!*cudnn && !*nccl)
 		return;
-	add_note(
+	plan_add_note(
 		plan,
 		arena_printf(
 			s->model->arena,
@@ -327,13 +329,14 @@ static void note_tested(struct search *s, struct plan *plan)
 		    version_compare(wheel->version, tested->alternatives[0].clauses[0].version) >
 			    0 &&
 		    !needs_admit(tested, wheel->version))
-			add_note(plan,
-				 arena_printf(
-					 s->model->arena,
-					 "%s is newer than what %s was tested with (%s %s) [%s]",
-					 value_title(wheel, s->model->arena),
-					 value_title(horovod, s->model->arena), component_titles[c],
-					 tested->text, horovod->source));
+			plan_add_note(
+				plan,
+				arena_printf(
+					s->model->arena,
+					"%s is newer than what %s was tested with (%s %s) [%s]",
+					value_title(wheel, s->model->arena),
+					value_title(horovod, s->model->arena), component_titles[c],
+					tested->text, horovod->source));
 	}
 }
 
@@ -358,7 +361,7 @@ static void note_unpinned(struct search *s, struct plan *plan)
 					    choice->index);
 	}
 	if (count > 1)
-		add_note(
+		plan_add_note(
 			plan,
 			arena_printf(
 				arena,
@@ -371,7 +374,7 @@ static void note_rdma(struct search *s, struct plan *plan)
 	const struct value *os = s->now.chosen[COMPONENT_OS];
 
 	if (os && !*value_cell(os, "ibverbs_packages"))
-		add_note(
+		plan_add_note(
 			plan,
 			arena_printf(
 				s->model->arena,
@@ -382,8 +385,8 @@ static void note_rdma(struct search *s, struct plan *plan)
 void plan_add_notes(struct search *s, struct plan *plan)
 {
 	if (*plan->base.replaces)
-		add_note(plan, arena_printf(s->model->arena, "%s [%s]", plan->base.note,
-					    plan->base.source));
+		plan_add_note(plan, arena_printf(s->model->arena, "%s [%s]", plan->base.note,
+						 plan->base.source));
 	if (!s->model->cpu) {
 		note_gate(s, plan);
 		note_compat(s, plan);
@@ -402,5 +405,5 @@ void plan_add_notes(struct search *s, struct plan *plan)
 		note_libraries(s, plan);
 	note_warnings(s, plan);
 	for (size_t i = 0; i < s->units->unknown_count; i++)
-		add_note(plan, s->units->unknown[i]);
+		plan_add_note(plan, s->units->unknown[i]);
 }

@@ -5,6 +5,9 @@
 
 #include "resolver/explain/reason.h"
 
+/* Adds a note, which lives as long as the plan; NULL and "" are none, and what is too much is left out. */
+void plan_add_note(struct plan *plan, const char *note);
+
 /* Adds notes and container environment to a plan whose choices and base are set. */
 void plan_add_notes(struct search *search, struct plan *plan);
 

@@ -393,6 +393,26 @@ static const char *reason_refused(struct search *s, const struct higher *higher,
 		     : refused_newer(s, value);
 }
 
+/* A request gets an older release than there is, since the newer one takes what nobody has asked for. */
+static void note_held_back(const struct search *s, const struct higher *higher, struct plan *plan)
+{
+	for (int c = 0; c < COMPONENT_COUNT; c++) {
+		const struct value *value = s->now.chosen[c];
+		const struct value *newer = value && (s->units->asked & COMPONENT_BIT(c))
+						    ? newer_of(higher, value)
+						    : NULL;
+
+		if (newer)
+			plan_add_note(
+				plan,
+				arena_printf(
+					s->model->arena,
+					"%s is the newest without %s; a request for '%s==%s' takes it",
+					value_title(value, s->model->arena), higher_means(higher),
+					component_names[c], newer->version));
+	}
+}
+
 static void reason_choose(struct search *s, const struct higher *higher, enum component c,
 			  struct plan *plan)
 {
@@ -587,5 +607,6 @@ void plan_from_search(struct search *s, struct plan *plan)
 		choose_driver(s, plan);
 		choose_gpu(s, plan);
 	}
+	note_held_back(s, &higher, plan);
 	plan_add_notes(s, plan);
 }
