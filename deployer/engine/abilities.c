@@ -55,6 +55,7 @@ void abilities_parse(const char *text, struct arena *arena, struct abilities *ou
 		.has_gpu_hook = abilities_says(text, "can_gpu_hook", "yes", arena),
 		.has_cdi = abilities_says(text, "can_cdi", "yes", arena),
 		.lacks_rdma = abilities_says(text, "can_rdma", "no", arena),
+		.lacks_rdma_files = abilities_says(text, "infiniband_files", "no", arena),
 		.trust_folder = remote_value(text, "can_trust_folder", arena),
 	};
 	abilities_parse_capabilities(text, arena, out);
@@ -143,19 +144,27 @@ static void abilities_trim_privileged(const struct abilities *can, struct contai
 		lacking, can->last_capability + 1);
 }
 
+/* Why containers cannot have the devices; NULL: they can. */
+static const char *abilities_rdma_trouble(const struct abilities *can)
+{
+	if (can->lacks_rdma_files)
+		return "the host shows InfiniBand or RoCE and has no device file for it ('modprobe ib_uverbs' there makes them, or its machine where the host is a container)";
+	if (can->lacks_rdma)
+		return "this user may not use it there (a udev rule with MODE=\"0666\" lets all users)";
+	return NULL;
+}
+
 static void abilities_trim_rdma(const struct abilities *can, struct container_wish *wish,
 				struct words *left_out)
 {
 	static const char *const none[] = {NULL};
+	const char *trouble = abilities_rdma_trouble(can);
 
-	if (!*wish->devices || (!can->lacks_rdma && abilities_have(can, CAPABILITY_IPC_LOCK)))
+	if (!*wish->devices || (!trouble && abilities_have(can, CAPABILITY_IPC_LOCK)))
 		return;
 	words_add(left_out, "rdma");
-	if (can->lacks_rdma) {
-		words_addf(
-			left_out,
-			"%s: this user may not use it there (a udev rule with MODE=\"0666\" lets all users)",
-			*wish->devices);
+	if (trouble) {
+		words_addf(left_out, "%s: %s", *wish->devices, trouble);
 		wish->devices = none;
 	} else {
 		words_add(left_out,

@@ -2,7 +2,7 @@
 /*
  * abilities.h - what one host's engine allows: asked of the engine, and seen at the process that starts its containers.
  *
- * The probe prints it as lines "can_NAME=VALUE" (remote/probe/95-engine.sh). What is not there is not known, and then
+ * The probe prints it as lines "can_NAME=VALUE" (remote/probe/95-engine.sh) beside its facts. What is not there is not known, and then
  * the engine is asked for everything, as it may allow it.
  */
 #ifndef DEPLOYER_ENGINE_ABILITIES_H
@@ -25,11 +25,12 @@ struct abilities {
 	const char *limits;    /* the highest values, "memlock:8388608;nofile:20000" */
 	const char *controllers; /* of control groups, "cpu;memory;pids"; see knows_controllers */
 	bool knows_controllers;
-	const char *runtimes;	  /* "nvidia;runc" */
-	const char *version;	  /* of the engine, "20.10.24" */
-	bool has_gpu_hook;	  /* NVIDIA's hook is there, as --gpus needs it */
-	bool has_cdi;		  /* NVIDIA's devices are specified for CDI */
-	bool lacks_rdma;	  /* this user may not use /dev/infiniband */
+	const char *runtimes;  /* "nvidia;runc" */
+	const char *version;   /* of the engine, "20.10.24" */
+	bool has_gpu_hook;     /* NVIDIA's hook is there, as --gpus needs it */
+	bool has_cdi;	       /* NVIDIA's devices are specified for CDI */
+	bool lacks_rdma;       /* this user may not use /dev/infiniband */
+	bool lacks_rdma_files; /* the host has InfiniBand or RoCE, and no file in /dev/infiniband */
 	const char *trust_folder; /* as the engine's record has it, where it is another one here */
 };
 

@@ -156,6 +156,8 @@ const struct fact_row fact_rows[] = {
 	MORE(listening, FACT_TEXT, FACT_MOVES, "TCP ports that others can reach"),
 	MEMBER(infiniband, FACT_TEXT, FACT_SHARED, "RDMA devices"),
 	MEMBER(infiniband_ports, FACT_TEXT, FACT_OWN, "their ports: see links.h"),
+	MORE(infiniband_files, FACT_TEXT, FACT_SHARED,
+	     "no where they have no file in /dev/infiniband"),
 	MORE(infiniband_firmware, FACT_TEXT, FACT_SHARED, "their firmware"),
 	MORE(roce_gids, FACT_TEXT, FACT_OWN, "DEVICE PORT INDEX VERSION ADDRESS of RoCE"),
 	MORE(rdma_stack, FACT_TEXT, FACT_SHARED, "version of MLNX_OFED or DOCA"),

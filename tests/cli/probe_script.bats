@@ -93,6 +93,17 @@ fact() {
 	[ "$(fact infiniband_ports)" = 'mlx5_0 1 ACTIVE InfiniBand 0000:5e:00.0 100 Gb/sec (4X EDR);mlx5_0 2 DOWN InfiniBand 0000:5e:00.0 10 Gb/sec (4X SDR)' ]
 }
 
+@test "InfiniBand: whether there are device files for it" {
+	[ "$(fact infiniband_files)" = '' ]
+	mkdir -p class/infiniband/mlx5_0
+	export RINGUP_ROOT=$BATS_TEST_TMPDIR/root
+	mkdir -p "$RINGUP_ROOT/dev/infiniband"
+	touch "$RINGUP_ROOT/dev/infiniband/rdma_cm"
+	[ "$(fact infiniband_files)" = no ]
+	touch "$RINGUP_ROOT/dev/infiniband/uverbs0"
+	[ "$(fact infiniband_files)" = yes ]
+}
+
 @test "GPUs: the link at the moment, the card's own and the slot's; other vendors' are not ours" {
 	pci 0000:17:00.0 '8.0 GT/s PCIe:16' '2.5 GT/s PCIe:16' '16.0 GT/s PCIe:16' vendor=0x10de class=0x030200
 	pci 0000:02:00.0 '8.0 GT/s PCIe:16' '8.0 GT/s PCIe:1' '8.0 GT/s PCIe:1' vendor=0x1a03 class=0x030000

@@ -92,9 +92,14 @@ if sees_our_interfaces; then
 fi
 say infiniband_ports "$(list_infiniband_ports | sed 's/;$//')"
 say pci_links "$(list_pci_links | sed 's/;$//')"
-say infiniband "$(for device in "$sys"/class/infiniband/*; do
+cards=$(for device in "$sys"/class/infiniband/*; do
 	[ -e "$device" ] && printf '%s\n' "${device##*/}"
-done | joined)"
+done | joined)
+say infiniband "$cards"
+# Programs open device files for them. A host that is a container sees the cards of its machine, and may have no such file.
+if [ -n "$cards" ]; then
+	say infiniband_files "$(ls "$root"/dev/infiniband/uverbs* >/dev/null 2>&1 && echo yes || echo no)"
+fi
 # "GPU 3: ...", then "Link 0: 25.781 GB/s" or "Link 3: <inactive>" (Azure/azhpc-diagnostics, issue 73).
 nvlink_status=
 if [ -e "$sys/module/nvidia" ]; then

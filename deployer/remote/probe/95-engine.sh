@@ -26,7 +26,7 @@ if [ "$engine" != none ] && have "$engine"; then
 	cdi_files | while read -r file; do
 		grep -q 'nvidia.com/gpu' "$file" 2>/dev/null && say can_cdi yes && break
 	done
-	for verbs in /dev/infiniband/uverbs*; do
+	for verbs in "$root"/dev/infiniband/uverbs*; do
 		[ -e "$verbs" ] && [ "$(id -u)" != 0 ] && ! [ -w "$verbs" ] && say can_rdma no && break
 	done
 fi

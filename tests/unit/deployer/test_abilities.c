@@ -107,13 +107,28 @@ static void test_required(void **state)
 	assert_has(fleet->members[1].err.text, "container.required");
 }
 
+/* Before anything is pulled: the host, and what makes the files. */
+static void test_required_rdma(void **state)
+{
+	struct scratch *s = *state;
+	struct fleet *fleet = make_fleet(s, HOSTS ", required: [rdma]}\n");
+
+	for (size_t i = 0; i < 2; i++)
+		fleet->members[i].facts.infiniband = "mlx5_0";
+	fleet->members[1].state.can.lacks_rdma_files = true;
+	fleet_check_allowed(fleet, "cpu");
+	assert_false(fleet->members[0].failed);
+	assert_true(fleet->members[1].failed);
+	assert_has(fleet->members[1].err.text, "b: its containers cannot have /dev/infiniband: ");
+	assert_has(fleet->members[1].err.text, "modprobe ib_uverbs");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_cases),
-		SCRATCH_TEST(test_unknown),
-		SCRATCH_TEST(test_hostile),
-		FLEET_TEST(test_required),
+		SCRATCH_TEST(test_cases),	SCRATCH_TEST(test_unknown),
+		SCRATCH_TEST(test_hostile),	FLEET_TEST(test_required),
+		FLEET_TEST(test_required_rdma),
 	};
 
 	return cmocka_run_group_tests_name("abilities", tests, NULL, NULL);
