@@ -104,6 +104,12 @@ static int status_ask_one(struct member *m, void *arg, struct error *err)
 				 &status->rows[m->index].health, err);
 }
 
+/* Docker and Podman print Go's zero time for a container that was made and could not be started. */
+static bool status_never_started(const struct member *m)
+{
+	return starts_with(m->state.started, "0001-01-01T");
+}
+
 /* Why a host without a running container has none. */
 static int status_say_absent(const struct member *m, const struct health *health, struct error *err)
 {
@@ -121,6 +127,11 @@ static int status_say_absent(const struct member *m, const struct health *health
 							   : "the worker is not there");
 	if (member_check_paused(m, err) < 0)
 		return -1;
+	if (status_never_started(m))
+		return error_set(
+			err, ERROR_FAILED,
+			"%s: its container was made and could not be started; 'ringup up' tries it again and says why not",
+			name);
 	return error_set(
 		err, ERROR_FAILED,
 		"%s: its container has ended with status %d; its log ends: %s; 'ringup up' starts it, 'ringup logs %s' shows more",

@@ -106,6 +106,12 @@ as_up() {
 	json '[h["state"] for h in d["hosts"]] == ["stopped", "paused", "absent"] and d["hosts"][0]["exit_status"] == 137'
 }
 
+@test "a container that was made and never started has no log to look at" {
+	container_up 1 running=false status=created exit=128 started=0001-01-01T00:00:00Z
+	apart ringup status
+	says 1 "node01: its container was made and could not be started; 'ringup up' tries it again and says why not"
+}
+
 @test "an engine that refuses the login is not one that is stopped" {
 	host_has 1 engine-error 'Got permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.24/version": dial unix /var/run/docker.sock: connect: permission denied'
 	host_has 2 engine-error 'permission denied while trying to connect to the docker API at unix:///var/run/docker.sock'
