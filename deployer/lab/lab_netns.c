@@ -8,6 +8,7 @@
 #include "core/proc.h"
 #include "core/progress.h"
 #include "core/words.h"
+#include "deployer/engine/engine.h"
 #include "deployer/lab/lab_bare.h"
 #include "deployer/lab/lab_gpus.h"
 #include "deployer/lab/lab_process.h"
@@ -15,11 +16,13 @@
 
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define HOST_START_S 60
 #define ENGINE_START_S 90
+#define HOST_ASK_S 30
 #define CGROUP_TRIES 100
 
 static bool succeeds(const char *const *words)
@@ -213,6 +216,46 @@ static int start_host(struct lab *lab, size_t index, struct arena *arena, struct
 	return *host->bare ? 0 : wait_engine(lab, index, state, arena, err);
 }
 
+/*
+ * Whether a host that is up takes logins, and its engine's daemon answers: either may have been ended without it. The words
+ * run in the host's mounts, so that they find its own socket; what the person's environment says of engines is not for it.
+ */
+static bool host_serves(const struct lab *lab, const struct lab_host *host, struct arena *arena)
+{
+	_cleanup_(proc_result_release) struct proc_result result = {0};
+	const struct engine *engine = engine_find(lab->engine);
+	struct words words = WORDS_INIT(arena);
+	struct proc proc = {.timeout_s = HOST_ASK_S};
+	struct error ignored = {0};
+
+	if (*host->bare)
+		return true;
+	if (!lab_wait_port(host->address, lab->port, &host->process, 1))
+		return false;
+	if (!engine || !engine->permit) /* it has no daemon */
+		return true;
+	words_addf(&words, "nsenter");
+	words_addf(&words, "--mount=/proc/%d/ns/mnt", (int)host->process.pid);
+	words_add_all(&words, WORDS("env", "-i"));
+	words_addf(&words, "PATH=%s", getenv("PATH"));
+	words_add_all(&words, engine->probe);
+	proc.words = words_list(&words);
+	return proc_run(&proc, &result, &ignored) == 0 && result.status == 0;
+}
+
+/* A host that runs and serves nobody is ended, as for a reboot. */
+static const char *host_doing(const struct lab *lab, const struct lab_host *host,
+			      struct arena *arena)
+{
+	if (!lab_process_alive(&host->process))
+		return *host->bare ? "starts: network, system"
+				   : "starts: network, sshd, container engine";
+	if (host_serves(lab, host, arena))
+		return NULL;
+	lab_process_end(&host->process, true);
+	return "starts again: its sshd or its container engine did not answer";
+}
+
 static void start_one(void *arg, size_t index)
 {
 	_cleanup_(arena_release) struct arena arena = ARENA_INIT;
@@ -220,12 +263,12 @@ static void start_one(void *arg, size_t index)
 	struct lab_host *host = &start->lab->hosts[index];
 	struct progress_step *step;
 	uint64_t begin = clock_usec();
+	const char *doing = host_doing(start->lab, host, &arena);
 	int rc;
 
-	if (lab_process_alive(&host->process))
+	if (!doing)
 		return;
-	step = progress_begin(host->name, *host->bare ? "starts: network, system"
-						      : "starts: network, sshd, container engine");
+	step = progress_begin(host->name, doing);
 	rc = start_host(start->lab, index, &arena, &start->errors[index]);
 	progress_end(step, rc == 0, rc == 0 ? "%s up in %.1f s" : "%s failed after %.1f s",
 		     host->address, clock_seconds_since(begin));
@@ -349,8 +392,9 @@ static bool is_mount_point_somewhere(const char *folder, struct arena *arena)
  */
 static void remove_mount_points(struct arena *arena)
 {
-	static const char *const folders[] = {"/etc/docker", "/etc/containers", "/var/lib/ringup",
-					      "/var/lib/containers"};
+	static const char *const folders[] = {
+		"/etc/docker",	   "/etc/containers",	  "/etc/cdi",
+		"/var/lib/ringup", "/var/lib/containers", "/dev/infiniband"};
 	_cleanup_(fd_close) int lock = -1;
 	struct error ignored = {0};
 

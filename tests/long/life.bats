@@ -73,6 +73,25 @@ policy() {
 	up
 }
 
+@test "lab up: a host whose engine or sshd was killed starts again, and one that is fine does not" {
+	local before
+	before=$(state '.hosts[0].process.pid')
+	inside node02 pkill -KILL -x dockerd
+	wait_for 20 eval "! inside node02 pidof dockerd"
+	ringup lab up >out 2>&1 3>&- 4>&-
+	grep -E 'node02 +starts again: its sshd or its container engine did not answer' out
+	! grep -E 'node01 +starts' out
+	[ "$(state '.hosts[0].process.pid')" = "$before" ]
+	ringup -q up 3>&- 4>&-
+	inside node01 sh -c 'kill -KILL $(cat /run/sshd.pid)'
+	wait_for 20 eval "! inside node01 sh -c 'kill -0 \$(cat /run/sshd.pid)'"
+	ringup -q lab up 3>&- 4>&-
+	differ "the host" "$before" "$(state '.hosts[0].process.pid')"
+	ringup -q up 3>&- 4>&-
+	ringup -q status >out
+	rm out
+}
+
 @test "up --dry-run: what changes on which host, equal hosts once, the script once, and then the commands" {
 	local before
 	before=$(container_lines)
