@@ -21,7 +21,7 @@
 
 struct options {
 	int hosts;
-	bool loopback, nvlink, infiniband;
+	bool loopback, nvlink, no_nvlink, infiniband, no_infiniband;
 	const char *engine, *user;
 	struct words gpus, drivers, no_toolkit, bare;
 };
@@ -43,8 +43,12 @@ static const struct opt options[] = {
 	{0, "driver", "[HOST=]V", "their NVIDIA driver (one that fits the GPUs)", OPT_LIST,
 	 offsetof(struct options, drivers)},
 	{0, "nvlink", NULL, "their NVLinks work", OPT_FLAG, offsetof(struct options, nvlink)},
+	{0, "no-nvlink", NULL, "they do not work any more", OPT_FLAG,
+	 offsetof(struct options, no_nvlink)},
 	{0, "infiniband", NULL, "hosts with GPUs have an InfiniBand port", OPT_FLAG,
 	 offsetof(struct options, infiniband)},
+	{0, "no-infiniband", NULL, "they have none any more", OPT_FLAG,
+	 offsetof(struct options, no_infiniband)},
 	{0, "no-toolkit", "HOST", "a host without NVIDIA's container toolkit; all: no host has it",
 	 OPT_LIST, offsetof(struct options, no_toolkit)},
 	OPT_END,
@@ -123,7 +127,9 @@ static int up(struct context *ctx, const struct options *o, struct error *err)
 			 .drivers = o->drivers,
 			 .no_toolkit = o->no_toolkit,
 			 .nvlink = o->nvlink,
-			 .infiniband = o->infiniband},
+			 .infiniband = o->infiniband,
+			 .no_nvlink = o->no_nvlink,
+			 .no_infiniband = o->no_infiniband},
 	};
 
 	if (lab_up(ctx->cluster_path, &wish, ctx->arena, lab, err) < 0)

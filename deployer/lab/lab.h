@@ -55,6 +55,7 @@ struct lab_gpus_wish {
 	struct words drivers;	 /* "550.54.15", "node02=470.57.02" */
 	struct words no_toolkit; /* names of hosts, or "all" */
 	bool nvlink, infiniband;
+	bool no_nvlink, no_infiniband; /* what hosts have of them goes */
 };
 
 struct lab_wish {
@@ -84,7 +85,7 @@ struct lab {
 };
 
 /*
- * Starts what is not running; starting twice is harmless. Writes cluster.yaml; a cluster.yaml that
+ * Starts what is not running, and a host whose sshd or engine does not answer starts again; starting twice is harmless. Writes cluster.yaml; a cluster.yaml that
  * the lab did not write is an error. Hosts keep their simulated GPUs unless the wish names others.
  */
 int lab_up(const char *cluster_path, const struct lab_wish *wish, struct arena *arena,

@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/str.h"
 #include "core/table.h"
+#include "deployer/lab/lab_gpu_devices.h"
 #include "deployer/lab/lab_state.h"
 #include "plan/version.h"
 
@@ -173,6 +174,7 @@ static int lab_gpu_put_programs(const struct lab_gpu_files *files, struct error 
 	} programs[] = {
 		{"nvidia-smi", false},
 		{"nvidia-ctk", true},
+		{"nvidia-cdi-hook", true},
 		{"nvidia-container-runtime-hook", true},
 	};
 	static const struct {
@@ -183,6 +185,10 @@ static int lab_gpu_put_programs(const struct lab_gpu_files *files, struct error 
 		{"simulated-nvml.so", "lib/libnvidia-ml.so.1"},
 	};
 	const char *libraries = path_program_folder(files->arena), *from;
+
+	if (share_path(files->arena, "images/simulated/container.sh", &from, err) < 0 ||
+	    lab_gpu_copy(files, from, "container.sh", files->host->gpus.toolkit, err) < 0)
+		return -1;
 
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
 		if (share_path(files->arena,
@@ -200,16 +206,14 @@ static int lab_gpu_put_programs(const struct lab_gpu_files *files, struct error 
 	return 0;
 }
 
-int lab_gpus_write(const struct lab *lab, const struct lab_host *host, struct arena *arena,
-		   struct error *err)
+static int lab_gpus_write_folder(const struct lab *lab, const struct lab_host *host,
+				 struct arena *arena, struct error *err)
 {
 	_cleanup_(str_release) struct str lines = STR_INIT;
 	struct lab_gpu_files files = {lab, host, lab_gpus_folder(lab, host, arena), arena, &lines};
 	const char *driver = lab_gpus_driver(host, arena), *cuda;
 	const char *fault = arena_printf(arena, "%s/fault", files.folder);
 
-	if (!*host->gpus.spec)
-		return file_exists(files.folder) ? folder_remove(files.folder, err) : 0;
 	if (file_exists(arena_printf(arena, "%s/sys", files.folder)) &&
 	    folder_remove(arena_printf(arena, "%s/sys", files.folder), err) < 0)
 		return -1;
@@ -223,6 +227,21 @@ int lab_gpus_write(const struct lab *lab, const struct lab_host *host, struct ar
 	    lab_gpu_put_sys(&files, driver, err) < 0)
 		return -1;
 	return lab_gpu_put_programs(&files, err);
+}
+
+int lab_gpus_write(const struct lab *lab, const struct lab_host *host, struct arena *arena,
+		   struct error *err)
+{
+	if (*host->gpus.spec) {
+		if (lab_gpus_write_folder(lab, host, arena, err) < 0)
+			return -1;
+	} else {
+		const char *folder = lab_gpus_folder(lab, host, arena);
+
+		if (file_exists(folder) && folder_remove(folder, err) < 0)
+			return -1;
+	}
+	return lab_gpu_devices_write(lab, host, arena, err);
 }
 
 void lab_gpus_environment(const struct lab *lab, const struct lab_host *host, struct words *out)

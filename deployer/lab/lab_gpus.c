@@ -312,10 +312,26 @@ static int lab_gpus_add_links(struct lab *lab, const struct lab_gpus_wish *wish,
 	return 0;
 }
 
+static int lab_gpus_take_links(struct lab *lab, const struct lab_gpus_wish *wish, struct error *err)
+{
+	const char *both = wish->nvlink && wish->no_nvlink	     ? "nvlink"
+			   : wish->infiniband && wish->no_infiniband ? "infiniband"
+								     : NULL;
+
+	if (both)
+		return error_set(err, ERROR_USAGE, "--%s and --no-%s exclude each other", both,
+				 both);
+	for (int i = 0; i < lab->host_count; i++) {
+		lab->hosts[i].gpus.nvlink &= !wish->no_nvlink;
+		lab->hosts[i].gpus.infiniband &= !wish->no_infiniband;
+	}
+	return 0;
+}
+
 static bool lab_gpus_is_wished(const struct lab_gpus_wish *wish)
 {
 	return wish->gpus.count || wish->drivers.count || wish->no_toolkit.count || wish->nvlink ||
-	       wish->infiniband;
+	       wish->infiniband || wish->no_nvlink || wish->no_infiniband;
 }
 
 static bool lab_gpus_any(const struct lab *lab)
@@ -343,6 +359,8 @@ int lab_gpus_apply(struct lab *lab, const struct lab_gpus_wish *wish, struct are
 			lab->hosts[i].gpus = (struct lab_gpus){.spec = "", .driver = ""};
 		before[i] = lab->hosts[i].gpus;
 	}
+	if (lab_gpus_take_links(lab, wish, err) < 0)
+		return -1;
 	for (size_t i = 0; i < wish->gpus.count; i++) {
 		const char *list = wish->gpus.list[i], *text;
 

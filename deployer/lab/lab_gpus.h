@@ -8,7 +8,8 @@
  *   simulated      "8x NVIDIA H100 80GB HBM3": what the probe prints, so that every command says it
  *   fault          written by a person or a test: what is wrong with the GPUs
  *   granted.log    which GPUs the engine gave to which container (written by the hook)
- *   bin/           nvidia-smi, and NVIDIA's container toolkit: nvidia-ctk and the engine's hook
+ *   bin/           nvidia-smi, and NVIDIA's container toolkit: nvidia-ctk and the engines' hooks
+ *   container.sh   what both hooks have in common
  *   lib/           stand-ins for libcuda.so.1 and libnccl.so.2
  *   sys/           what the probe reads of /sys
  *
@@ -31,7 +32,7 @@
 int lab_gpus_apply(struct lab *lab, const struct lab_gpus_wish *wish, struct arena *arena,
 		   struct error *err);
 
-/* Writes the host's folder, or removes it when the host has no GPUs. */
+/* Writes the host's folder and what its engine takes (lab_gpu_devices.h), or removes both when the host has no GPUs. */
 int lab_gpus_write(const struct lab *lab, const struct lab_host *host, struct arena *arena,
 		   struct error *err);
 

@@ -18,7 +18,7 @@ fi
 # Another lab that goes down removes these folders when they are empty. The lock keeps it from doing so here.
 exec 9</run
 flock 9
-for folder in /etc/docker /etc/containers /var/lib/ringup /var/lib/containers; do
+for folder in /etc/docker /etc/containers /etc/cdi /var/lib/ringup /var/lib/containers /dev/infiniband; do
 	# Podman's settings are files of its package; the host has its own copy
 	[ "$folder" != /etc/containers ] || [ ! -d "$folder" ] || cp -a "$folder" "$state/etc/"
 	mkdir -p "$state$folder" "$folder"

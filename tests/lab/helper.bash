@@ -19,7 +19,7 @@ source "$BATS_TEST_DIRNAME/../lab/seed.bash"
 # What a lab must not change on this machine, one line a thing.
 machine_state() {
 	# (the empty folders themselves are mount points of every lab)
-	find /etc/docker /var/lib/ringup -mindepth 1 -print 2>/dev/null || true
+	find /etc/docker /etc/cdi /dev/infiniband /var/lib/ringup -mindepth 1 -print 2>/dev/null || true
 	find /root/.docker /root/.ssh -print 2>/dev/null || true
 }
 

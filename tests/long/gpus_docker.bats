@@ -3,15 +3,12 @@
 # GPUs that are not there, on hosts with Docker: what the probe sees, what the engine really got, and what the ranks see.
 
 load ../lab/helper
+load ../lab/gpus
 
 setup_file() {
 	lab_begin
 	ringup -q lab up --hosts 2 --gpus 4xH100,node02=2xA100 --nvlink 3>&- 4>&-
-	# an image of one's own: the lab's standard stack, which is for CPUs, made a base
-	sed 's/^stack:.*/stack: [openmpi, python, "os==debian12"]/; s/^accelerator:.*/accelerator: cpu/' cluster.yaml >base.yaml
-	ringup -q -f base.yaml push >base.out 3>&- 4>&-
-	sed "s/^stack:.*/stack: []/; s,^image:.*,image: {name: own\, base: \"$(awk '{print $1}' base.out)\"}," cluster.yaml >own.yaml
-	cp own.yaml gpus.yaml
+	own_image
 }
 
 teardown_file() {
@@ -20,26 +17,6 @@ teardown_file() {
 
 setup() {
 	cd "$LAB"
-}
-
-# gives HOST GPUS HOST GPUS: the file gpus.yaml, with these GPUs of the hosts.
-gives() {
-	sed "s/{name: $1,/{name: $1, gpus: \"$2\",/; s/{name: $3,/{name: $3, gpus: \"$4\",/" own.yaml >gpus.yaml
-}
-
-# granted HOST WORD: what the engine gave last: devices, capabilities or uuids.
-granted() {
-	tail -n 1 ".ringup/lab/$1/gpus/granted.log" | tr ' ' '\n' | sed -n "s/^$2=//p"
-}
-
-# uuid HOST INDEX
-uuid() {
-	awk -F '|' -v n="$2" '$1 == n {print $2}' ".ringup/lab/$1/gpus/gpus"
-}
-
-# $a0 to $a3 and $b0, $b1: the UUIDs of both hosts.
-uuids() {
-	for i in 0 1 2 3; do declare -g "a$i=$(uuid node01 "$i")" "b$i=$(uuid node02 "$i")"; done
 }
 
 @test "probe: GPUs are counted by product" {
@@ -282,6 +259,10 @@ sshd_in() {
 	fails 2 -f own.yaml run --gpus 5 -n 1 -- true
 	says "1 ranks with 5 GPUs each are more than the hosts have room for (0 ranks)" "node01 4, node02 2"
 	rm own.image
+}
+
+@test "InfiniBand: containers get its files, and a host without them is said, and fails where they are required" {
+	infiniband_walk
 }
 
 @test "no container toolkit: the host fails before the image is built or pulled, with the way out" {
