@@ -20,6 +20,8 @@ static const char *const lab_buses[LAB_GPUS_MAX] = {
 	"1b", "2c", "3c", "5e", "9b", "ac", "bb", "dc",
 };
 
+#define LAB_MIG_DEVICES 7 /* of a GPU in MIG mode: as many as its smallest profile allows */
+
 struct lab_gpu_files {
 	const struct lab *lab;
 	const struct lab_host *host;
@@ -52,17 +54,46 @@ static int lab_gpu_put_line(const struct lab_gpu_files *files, const char *folde
 			   arena_printf(files->arena, "%s\n", line), err);
 }
 
-/* The same GPU of the same host always has the same UUID. */
-static const char *lab_gpu_uuid(const struct lab_gpu_files *files, int index)
+/* The same GPU, and the same part of it, of the same host always has the same UUID. */
+static const char *lab_gpu_uuid(const struct lab_gpu_files *files, const char *kind,
+				const char *device)
 {
 	char digest[DIGEST_TEXT_BYTES];
-	const char *text = arena_printf(files->arena, "%s/%s/%d", files->lab->folder,
-					files->host->name, index);
+	const char *text = arena_printf(files->arena, "%s/%s/%s", files->lab->folder,
+					files->host->name, device);
 	const char *hex = digest + strlen("sha256:");
 
 	digest_of(text, strlen(text), digest);
-	return arena_printf(files->arena, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12,
-			    hex + 16, hex + 20);
+	return arena_printf(files->arena, "%s-%.8s-%.4s-%.4s-%.4s-%.12s", kind, hex, hex + 8,
+			    hex + 12, hex + 16, hex + 20);
+}
+
+/*
+ * The profile and the UUIDs of the GPU's MIG devices; "" where it is not divided. The driver has a folder for each GPU
+ * instance (NVIDIA's MIG user guide, "/proc based nvidia-capabilities"; seven of the smallest are numbered from 7 on).
+ */
+static int lab_gpu_put_mig(const struct lab_gpu_files *files, const struct lab_gpu *gpu,
+			   const char **mig, struct error *err)
+{
+	_cleanup_(str_release) struct str out = STR_INIT;
+
+	*mig = "";
+	if (!gpu->mig)
+		return 0;
+	str_add(&out, lab_gpu_cell(gpu, "mig"));
+	for (int i = 0; i < LAB_MIG_DEVICES; i++) {
+		const char *device = arena_printf(files->arena, "%d:%d", gpu->index, i);
+		const char *folder = arena_printf(files->arena, "capabilities/gpu%d/mig/gi%d",
+						  gpu->index, LAB_MIG_DEVICES + i);
+		const char *minor = arena_printf(files->arena, "DeviceFileMinor: %d",
+						 3 + 135 * gpu->index + 9 * (LAB_MIG_DEVICES + i));
+
+		str_addf(&out, " %s", lab_gpu_uuid(files, "MIG", device));
+		if (lab_gpu_put_line(files, folder, "access", minor, err) < 0)
+			return -1;
+	}
+	*mig = arena_strdup(files->arena, out.text);
+	return 0;
 }
 
 static int lab_gpu_put_pci(const struct lab_gpu_files *files, const struct lab_gpu *gpu,
@@ -88,13 +119,16 @@ static int lab_gpu_put_pci(const struct lab_gpu_files *files, const struct lab_g
 static int lab_gpu_write_one(const struct lab_gpu *gpu, void *arg, struct error *err)
 {
 	struct lab_gpu_files *files = arg;
+	const char *index = arena_printf(files->arena, "%d", gpu->index), *mig;
 
-	str_addf(files->lines, "%d|%s|0000:%s:00.0|%s|%s|%s|%s|%s|%s\n", gpu->index,
-		 lab_gpu_uuid(files, gpu->index), lab_buses[gpu->index],
+	if (lab_gpu_put_mig(files, gpu, &mig, err) < 0)
+		return -1;
+	str_addf(files->lines, "%s|%s|0000:%s:00.0|%s|%s|%s|%s|%s|%s|%s\n", index,
+		 lab_gpu_uuid(files, "GPU", index), lab_buses[gpu->index],
 		 lab_gpu_cell(gpu, "product"), lab_gpu_cell(gpu, "memory_mib"),
 		 lab_gpu_cell(gpu, "compute_cap"), lab_gpu_cell(gpu, "nvlinks"),
 		 files->host->gpus.nvlink ? lab_gpu_cell(gpu, "gbytes") : "0",
-		 lab_gpu_cell(gpu, "watt"));
+		 lab_gpu_cell(gpu, "watt"), mig);
 	return lab_gpu_put_pci(files, gpu, err);
 }
 
@@ -214,8 +248,13 @@ static int lab_gpus_write_folder(const struct lab *lab, const struct lab_host *h
 	const char *driver = lab_gpus_driver(host, arena), *cuda;
 	const char *fault = arena_printf(arena, "%s/fault", files.folder);
 
-	if (file_exists(arena_printf(arena, "%s/sys", files.folder)) &&
-	    folder_remove(arena_printf(arena, "%s/sys", files.folder), err) < 0)
+	for (const char *const *name = WORDS("sys", "capabilities"); *name; name++) {
+		const char *folder = arena_printf(arena, "%s/%s", files.folder, *name);
+
+		if (file_exists(folder) && folder_remove(folder, err) < 0)
+			return -1;
+	}
+	if (folder_make(arena_printf(arena, "%s/capabilities", files.folder), 0755, err) < 0)
 		return -1;
 	unlink(fault); /* what was broken is mended */
 	if (lab_gpus_each(host->gpus.spec, arena, lab_gpu_write_one, &files, err) < 0 ||

@@ -11,6 +11,7 @@ struct lab_gpu {
 	int index; /* on its host */
 	const struct table *models;
 	size_t row;
+	bool mig; /* it is divided into MIG devices */
 };
 
 /*

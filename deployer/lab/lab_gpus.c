@@ -14,6 +14,7 @@
 
 #define LAB_DRIVER_BYTES_MAX 32
 #define LAB_MODELS "images/simulated/gpus.csv"
+#define LAB_MIG "-MIG" /* behind a model: in MIG mode */
 
 static int lab_gpus_models(struct arena *arena, struct table *models, struct error *err)
 {
@@ -60,14 +61,24 @@ static const char *lab_gpus_next(const char **list, char separator, struct arena
 	return end ? arena_strndup(arena, at, (size_t)(end - at)) : arena_strdup(arena, at);
 }
 
+/* "H100-MIG" -> "H100", and whether it was so. */
+static const char *lab_gpus_model(const char *text, bool *mig, struct arena *arena)
+{
+	size_t length = strlen(text), end = strlen(LAB_MIG);
+
+	*mig = length > end && strcasecmp(text + length - end, LAB_MIG) == 0;
+	return *mig ? arena_strndup(arena, text, length - end) : text;
+}
+
 /* "8xH100" -> 8 and its row. */
-static int lab_gpus_part(const char *part, const struct table *models, int *count, size_t *row,
-			 struct error *err)
+static int lab_gpus_part(const char *part, const struct table *models, int *count,
+			 struct lab_gpu *gpu, struct arena *arena, struct error *err)
 {
 	_cleanup_(str_release) struct str known = STR_INIT;
 	char *end;
 	long number = strtol(part, &end, 10);
-	ssize_t found = *end == 'x' ? lab_gpus_row(models, end + 1) : -1;
+	const char *model = *end == 'x' ? lab_gpus_model(end + 1, &gpu->mig, arena) : "";
+	ssize_t found = lab_gpus_row(models, model);
 
 	if (end == part || *end != 'x' || number < 1 || number > LAB_GPUS_MAX)
 		return error_set(
@@ -77,11 +88,13 @@ static int lab_gpus_part(const char *part, const struct table *models, int *coun
 	if (found < 0) {
 		lab_gpus_add_models(models, &known);
 		return error_set(err, ERROR_USAGE,
-				 "--gpus: the lab cannot simulate the GPU '%s'; it can: %s",
-				 end + 1, known.text);
+				 "--gpus: the lab cannot simulate the GPU '%s'; it can: %s", model,
+				 known.text);
 	}
 	*count = (int)number;
-	*row = (size_t)found;
+	gpu->row = (size_t)found;
+	if (gpu->mig && !*lab_gpu_cell(gpu, "mig"))
+		return error_set(err, ERROR_USAGE, "--gpus: %s has no MIG", model);
 	return 0;
 }
 
@@ -91,20 +104,18 @@ int lab_gpus_each(const char *spec, struct arena *arena,
 {
 	struct table models;
 	const char *part;
-	int index = 0, count = 0;
-	size_t row = 0;
+	struct lab_gpu gpu = {.models = &models};
+	int count = 0;
 
 	if (!*spec)
 		return 0;
 	if (lab_gpus_models(arena, &models, err) < 0)
 		return -1;
 	while ((part = lab_gpus_next(&spec, '+', arena))) {
-		if (lab_gpus_part(part, &models, &count, &row, err) < 0)
+		if (lab_gpus_part(part, &models, &count, &gpu, arena, err) < 0)
 			return -1;
-		for (int i = 0; i < count; i++) {
-			struct lab_gpu gpu = {.index = index++, .models = &models, .row = row};
-
-			if (index > LAB_GPUS_MAX)
+		for (int i = 0; i < count; i++, gpu.index++) {
+			if (gpu.index >= LAB_GPUS_MAX)
 				return error_set(err, ERROR_USAGE,
 						 "--gpus: a host has at most %d GPUs",
 						 LAB_GPUS_MAX);
@@ -140,12 +151,13 @@ static void lab_gpus_flush(struct lab_gpus_text *text)
 static int lab_gpus_count(const struct lab_gpu *gpu, void *arg, struct error *err)
 {
 	struct lab_gpus_text *text = arg;
-	const char *product = lab_gpu_cell(gpu, "product");
+	const char *product = arena_printf(text->arena, "%s%s", lab_gpu_cell(gpu, "product"),
+					   gpu->mig ? " (MIG)" : "");
 
 	(void)err;
 	if (text->count && strcmp(text->product, product) != 0)
 		lab_gpus_flush(text);
-	text->product = arena_strdup(text->arena, product);
+	text->product = product;
 	text->count++;
 	return 0;
 }

@@ -12,6 +12,7 @@
  *   container.sh   what both hooks have in common
  *   lib/           stand-ins for libcuda.so.1 and libnccl.so.2
  *   sys/           what the probe reads of /sys
+ *   capabilities/  the same of /proc/driver/nvidia/capabilities: the GPU instances of MIG
  *
  * The models are the rows of images/simulated/gpus.csv.
  */

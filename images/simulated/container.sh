@@ -22,19 +22,28 @@ fail() {
 	exit 1
 }
 
-# choose DEVICE...: a folder in $mine with what the container sees: the lines of its GPUs, numbered from 0.
+# choose DEVICE...: a folder in $mine with what the container sees: the lines of its GPUs, numbered from 0. Of a GPU in MIG mode
+# it sees the MIG devices that were named, as GPU:DEVICE or by UUID.
 choose() {
 	mine=$(mktemp -d "$gpus/container.XXXXXX")
 	chmod 755 "$mine"
 	for device; do
-		awk -F '|' -v d="$device" 'd == "all" || $1 == d || $2 == d' "$gpus/gpus" >"$mine/found"
+		awk -F '|' -v OFS='|' -v d="$device" '
+			d == "all" || $1 == d || $2 == d {print; next}
+			{
+				n = split($10, mig, " ")
+				for (i = 2; i <= n; i++) if (mig[i] == d || $1 ":" (i - 2) == d) {$10 = mig[1] " " mig[i]; print}
+			}' "$gpus/gpus" >"$mine/found"
 		if [ ! -s "$mine/found" ]; then
 			rm -r "$mine"
 			fail "device error: $device: unknown device"
 		fi
 		cat "$mine/found" >>"$mine/all"
 	done
-	awk -F '|' -v OFS='|' '{$1 = NR - 1; print}' "$mine/all" >"$mine/gpus"
+	awk -F '|' -v OFS='|' '
+		$2 in at {sub(/^[^ ]*/, "", $10); lines[at[$2]] = lines[at[$2]] $10; next}
+		{at[$2] = $1 = count + 0; lines[count++] = $0}
+		END {for (i = 0; i < count; i++) print lines[i]}' "$mine/all" >"$mine/gpus"
 	cp "$gpus/driver" "$gpus/simulated" "$mine/"
 	mkdir "$mine/shared"
 	rm "$mine/found" "$mine/all"
@@ -44,7 +53,8 @@ choose() {
 # container's mounts are.
 grant() {
 	printf '%s container=%s devices=%s capabilities=%s uuids=%s\n' "$(date -u +%FT%TZ)" "$(member "$state" id)" "$1" "$2" \
-		"$(cut -d '|' -f 2 "$mine/gpus" | paste -sd ',' -)" >>"$gpus/granted.log"
+		"$(awk -F '|' '{sub(/^[^ ]* /, "", $10); gsub(/ /, ",", $10); print $10 != "" ? $10 : $2}' "$mine/gpus" |
+			paste -sd ',' -)" >>"$gpus/granted.log"
 	mkdir -p "$rootfs/run/ringup-simulated"
 	in_container mount --bind "$mine" "$rootfs/run/ringup-simulated"
 	in_container mount --bind "$gpus/../../shared" "$rootfs/run/ringup-simulated/shared"

@@ -36,6 +36,31 @@ static int standin_is_visible(const char *index, const char *uuid)
 	return !getenv("CUDA_VISIBLE_DEVICES");
 }
 
+static void standin_add_gpu(const char *index, const char *uuid, const char *bus, const char *name,
+			    const char *profile)
+{
+	int i = host.count;
+
+	if (i == GPUS_MAX)
+		return;
+	host.indices[i] = (int)strtol(index, NULL, 10);
+	snprintf(host.uuids[i], sizeof(host.uuids[0]), "%s", uuid);
+	snprintf(host.buses[i], sizeof(host.buses[0]), "%s", bus);
+	snprintf(host.names[i], sizeof(host.names[0]), "%s%s%s (simulated)", name,
+		 profile ? " MIG " : "", profile ? profile : "");
+	host.count++;
+}
+
+/* CUDA takes one MIG device: what $CUDA_VISIBLE_DEVICES names, or the first (NVIDIA's MIG user guide, "CUDA Device Enumeration"). */
+static void standin_add_mig(const char *index, const char *bus, const char *name, char *mig)
+{
+	const char *profile = strsep(&mig, " "), *uuid;
+
+	while ((uuid = strsep(&mig, " ")))
+		if (host.count == 0 && standin_is_visible("", uuid))
+			standin_add_gpu(index, uuid, bus, name, profile);
+}
+
 static void standin_read_driver(void)
 {
 	FILE *file = standin_file("driver");
@@ -52,19 +77,23 @@ static void standin_read_driver(void)
 static void standin_read_gpus(void)
 {
 	FILE *file = standin_file("gpus");
-	char line[512];
+	char line[1024];
 
 	host.count = 0;
-	while (file && fgets(line, sizeof(line), file) && host.count < GPUS_MAX) {
+	while (file && fgets(line, sizeof(line), file)) {
 		char *at = line, *index = strsep(&at, "|"), *uuid = strsep(&at, "|"),
-		     *bus = strsep(&at, "|"), *name = strsep(&at, "|");
+		     *bus = strsep(&at, "|"), *name = strsep(&at, "|"), *mig = at;
 
-		if (!name || !standin_is_visible(index, uuid))
-			continue;
-		host.indices[host.count] = (int)strtol(index, NULL, 10);
-		snprintf(host.uuids[host.count], sizeof(host.uuids[0]), "%s", uuid);
-		snprintf(host.buses[host.count], sizeof(host.buses[0]), "%s", bus);
-		snprintf(host.names[host.count++], sizeof(host.names[0]), "%s (simulated)", name);
+		for (int field = 5; mig && field < 10; field++) {
+			mig = strchr(mig, '|');
+			mig += mig != NULL;
+		}
+		if (mig)
+			mig[strcspn(mig, "\n")] = '\0';
+		if (name && mig && *mig)
+			standin_add_mig(index, bus, name, mig);
+		else if (name && standin_is_visible(index, uuid))
+			standin_add_gpu(index, uuid, bus, name, NULL);
 	}
 	if (file)
 		fclose(file);

@@ -42,8 +42,8 @@ int nvmlEventSetWait_v2(void *set, struct nvml_event *event, unsigned msec);
 
 struct gpu {
 	int index, watt, links;
-	char uuid[64], bus[32], name[64];
-	int told; /* its Xid has arrived */
+	char uuid[64], bus[32], name[64], mig[16]; /* mig: the profile of its MIG devices */
+	int told;				   /* its Xid has arrived */
 };
 
 static struct gpu gpus[GPUS_MAX];
@@ -57,15 +57,17 @@ const char *ringup_simulated(void)
 int nvmlInit_v2(void)
 {
 	FILE *file = standin_file("gpus");
-	char line[512];
+	char line[1024];
 
 	while (file && fgets(line, sizeof(line), file) && gpu_count < GPUS_MAX) {
 		struct gpu *gpu = &gpus[gpu_count];
 
 		/* images/simulated/nvidia-smi says what stands there */
-		gpu_count += sscanf(line, "%d|%63[^|]|%31[^|]|%55[^|]|%*[^|]|%*[^|]|%d|%*[^|]|%d",
-				    &gpu->index, gpu->uuid, gpu->bus, gpu->name, &gpu->links,
-				    &gpu->watt) == 6;
+		gpu_count +=
+			sscanf(line,
+			       "%d|%63[^|]|%31[^|]|%55[^|]|%*[^|]|%*[^|]|%d|%*[^|]|%d|%15[^ \n]",
+			       &gpu->index, gpu->uuid, gpu->bus, gpu->name, &gpu->links, &gpu->watt,
+			       gpu->mig) >= 6;
 	}
 	if (file)
 		fclose(file);
@@ -221,7 +223,7 @@ int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation)
 int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
 {
 	*pending = 0;
-	return nvml_answer(device, current, "mig", 0);
+	return nvml_answer(device, current, "mig", *((struct gpu *)device)->mig != '\0');
 }
 
 /* As with an NVSwitch: the links lead to it, and it has an address that no card has. */

@@ -30,6 +30,31 @@ uuids() {
 	for i in 0 1 2 3; do declare -g "a$i=$(uuid node01 "$i")" "b$i=$(uuid node02 "$i")"; done
 }
 
+# mig INDEX: the UUID of that MIG device of node01's first GPU.
+mig() {
+	awk -F '|' -v n="$1" '$1 == 0 {split($10, mig, " "); print mig[n + 2]}' .ringup/lab/node01/gpus/gpus
+}
+
+# mig_walk: a GPU in MIG mode beside one that is not: what a host gives of it, what its container sees, and whose each rank's is.
+mig_walk() {
+	ringup -q lab up --gpus node01=1xH100-MIG+1xA100 3>&- 4>&-
+	uuids
+	[ "$(ringup --json -f own.yaml probe 2>err | jq -r '.hosts[0].gpu_parts' | tr ';' '\n' | sed -n 3p)" = "0:2 $(mig 2)" ]
+	gives node01 "0:2,$(mig 5),1" node02 none
+	ringup -q -f gpus.yaml up 3>&- 4>&-
+	[ "$(granted node01 uuids)" = "$(mig 2),$(mig 5),$a1" ]
+	[ "$(ringup -q -f gpus.yaml exec -H node01 -- nvidia-smi -L | grep -o 'UUID: [A-Za-z0-9-]*' | cut -d ' ' -f 2 | xargs)" = \
+		"$a0 $(mig 2) $(mig 5) $a1" ]
+	[ "$(ringup -q -f gpus.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES; allreduce --versions | grep -c "1 simulated GPUs"' |
+		sort -s -k 1,1 | xargs)" = "[0 node01] $(mig 2) [0 node01] 1 [1 node01] $(mig 5) [1 node01] 1 [2 node01] $a1 [2 node01] 1" ]
+	gives node01 0:9 node02 none
+	fails 4 -f gpus.yaml up
+	says "node01: the MIG device 0:9 is asked for" "it has 0:0 $(mig 0);"
+	ringup -q lab up --gpus node01=4xH100 3>&- 4>&-
+	ringup -q -f own.yaml up 3>&- 4>&-
+	rm err
+}
+
 # infiniband_walk: two hosts whose containers get InfiniBand's files, a host that loses them, and one that must have them.
 # cluster files: own.yaml, which is up.
 infiniband_walk() {

@@ -208,6 +208,32 @@ uuid() {
 	[ ! -e .ringup/lab/node02/gpus/fault ]
 }
 
+@test "MIG: a GPU's parts are what the host has and what ranks get; lab up again takes MIG away" {
+	ringup -q lab up --loopback --gpus node02=1xA100-MIG 3>&- 4>&-
+	ringup --json probe 2>err | jq -e '.hosts[1] | .simulated == "1x NVIDIA A100-SXM4-80GB (MIG)" and .gpus == "NVIDIA A100-SXM4-80GB" and
+		(.gpu_parts | split(";") | map(split(" ")[0]) == ["0:0", "0:1", "0:2", "0:3", "0:4", "0:5", "0:6"])'
+	[ "$(ringup --json probe 2>err | jq -r '.hosts[0].gpu_parts')" = none ]
+	sed 's/{name: node02,/{name: node02, gpus: "0:1,0:3",/; s/{name: node01,/{name: node01, gpus: none,/' cluster.yaml >mig.yaml
+	ringup -q -f mig.yaml up 3>&- 4>&-
+	parts=$(awk -F '|' '{split($10, mig, " "); print mig[3], mig[5]}' .ringup/lab/node02/gpus/gpus)
+	[ "$(ringup -q -f mig.yaml run --gpus 1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort | sed 's/.* //' | xargs)" = "$parts" ]
+	fails 2 lab up --loopback --gpus 1xT4-MIG
+	says "T4 has no MIG"
+	ringup -q lab up --loopback --gpus node02=3xA100 3>&- 4>&-
+	[ "$(ringup --json probe 2>err | jq -r '.hosts[1].gpu_parts')" = none ]
+	rm err mig.yaml
+}
+
+@test "--nvlink and --infiniband stay until --no-nvlink and --no-infiniband" {
+	ringup -q lab up --loopback --nvlink --infiniband 3>&- 4>&-
+	ringup -q lab up --loopback --no-infiniband 3>&- 4>&-
+	jq -e '[.hosts[].gpus | .nvlink, .infiniband] == [true, false, true, false]' .ringup/lab/state.json
+	fails 2 lab up --loopback --nvlink --no-nvlink
+	says "--nvlink and --no-nvlink exclude each other"
+	ringup -q lab up --loopback --no-nvlink 3>&- 4>&-
+	jq -e '[.hosts[].gpus | .nvlink, .infiniband] == [false, false, false, false]' .ringup/lab/state.json
+}
+
 @test "what --gpus cannot simulate is refused, with what it can" {
 	fails 2 lab up --loopback --gpus 8xH999
 	says "H999" "H100" "A100-40GB"

@@ -261,6 +261,10 @@ sshd_in() {
 	rm own.image
 }
 
+@test "MIG: the parts of a GPU that a host gives" {
+	mig_walk
+}
+
 @test "InfiniBand: containers get its files, and a host without them is said, and fails where they are required" {
 	infiniband_walk
 }

@@ -98,6 +98,10 @@ devices() {
 	rm err list.err
 }
 
+@test "MIG: the parts of a GPU that a host gives" {
+	mig_walk
+}
+
 @test "InfiniBand: containers get its files, and a host without them is said, and fails where they are required" {
 	infiniband_walk
 }

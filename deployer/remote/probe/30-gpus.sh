@@ -23,6 +23,7 @@ gpu_names() {
 # so that nvidia-smi is asked again only where there are some.
 say_parts() {
 	capabilities=$root/proc/driver/nvidia/capabilities
+	[ -z "${RINGUP_SIMULATED:-}" ] || capabilities=$RINGUP_SIMULATED/capabilities
 	[ -d "$capabilities" ] || return 0
 	parts=
 	for part in "$capabilities"/gpu*/mig/gi*; do
