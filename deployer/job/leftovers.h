@@ -6,8 +6,8 @@
 #include "deployer/fleet.h"
 
 /*
- * Ends every process of the job with that id on the fleet's hosts: SIGTERM, SIGKILL after grace_s seconds, and at
- * most 3 seconds more. *count is how many there were. A host without a running container has none. A host that fails is a failed member.
+ * Ends every process with the job's id in its environment (RINGUP_JOB_ID) on the fleet's hosts: SIGTERM, SIGKILL after
+ * grace_s seconds, and at most 3 seconds more. *count is how many there were. A host without a running container has none. A host that fails is a failed member.
  */
 void job_end_leftovers(struct fleet *fleet, const char *id, int grace_s, int *count);
 

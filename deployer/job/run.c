@@ -501,16 +501,11 @@ static int run_refuse(struct fleet *fleet, struct arena *arena, struct error *er
 			    names.count == 1 ? "it" : "them");
 }
 
-/*
- * A supervisor that did not say its last word may have been killed, and then has ended nothing: another login ends what
- * it left. After Ctrl-C nobody waits for that.
- */
-static void run_sweep(struct job_run *run, struct fleet *fleet, struct job_result *result)
+/* Members whose supervisor did not say its last word are to be swept, by another connection; the others are left out. */
+static bool run_choose_unsaid(struct job_run *run, struct fleet *fleet)
 {
-	struct words unswept = WORDS_INIT(run->plan.arena);
 	uint64_t now = clock_usec();
-	bool is_lost = false;
-	int count = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct member *m = &fleet->members[i];
@@ -518,19 +513,46 @@ static void run_sweep(struct job_run *run, struct fleet *fleet, struct job_resul
 		m->left_out = supervisor_is_done(run->supervisors, i);
 		if (m->left_out)
 			continue;
-		is_lost = true;
+		any = true;
 		m->failed = false;
 		if (supervisor_silence_usec(run->supervisors, i, now) > LOST_USEC)
 			m->target.timeout_s = LOST_CONNECT_S;
 		member_disconnect(m);
 	}
-	if (is_lost)
+	return any;
+}
+
+/* Only the supervisor knew its children: nobody else finds one that dropped the job's variable. */
+static void run_say_swept(const struct fleet *fleet, int count)
+{
+	_cleanup_(str_release) struct str names = STR_INIT;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		const struct member *m = &fleet->members[i];
+
+		if (!m->left_out && !m->failed && (!m->engine->has_containers || m->state.running))
+			str_addf(&names, "%s%s", names.length ? ", " : "", m->host->name);
+	}
+	if (names.length)
+		log_warn(
+			"%s: the job's supervisor ended without its last word; %d process%s that it left %s ended now. One that has no RINGUP_JOB_ID in its environment is not found, and may go on",
+			names.text, count, count == 1 ? "" : "es", count == 1 ? "is" : "are");
+}
+
+/*
+ * A supervisor that did not say its last word may have been killed, and then has ended nothing: another login ends what
+ * it left. After Ctrl-C nobody waits for that.
+ */
+static void run_sweep(struct job_run *run, struct fleet *fleet, struct job_result *result)
+{
+	struct words unswept = WORDS_INIT(run->plan.arena);
+	int count = 0;
+
+	if (run_choose_unsaid(run, fleet)) {
 		job_end_leftovers(fleet, run->plan.id, job_grace_s(run->plan.options->grace_s),
 				  &count);
-	if (count)
-		log_warn(
-			"a supervisor of the job was killed; %d process%s that it left %s ended now",
-			count, count == 1 ? "" : "es", count == 1 ? "is" : "are");
+		run_say_swept(fleet, count);
+	}
 	for (size_t i = 0; i < fleet->count; i++) {
 		struct member *m = &fleet->members[i];
 
