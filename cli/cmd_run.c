@@ -6,6 +6,7 @@
 #include "cli/app/stage_lease.h"
 #include "cli/app/stage_simulated.h"
 #include "cli/job_files.h"
+#include "cli/run_again.h"
 #include "cli/run_dry.h"
 #include "cli/run_on.h"
 #include "cli/run_view.h"
@@ -113,12 +114,9 @@ struct job {
 	struct job_result result;
 	struct detached detached;
 	bool began;
-	int left;		/* more starts, when this one fails */
+	struct run_again again;
 	struct host *all_hosts; /* that it may use; some of them may get no rank */
 	size_t all_count;
-	/* the failed start before this one, until there is the record of this one; name NULL: none */
-	struct job_record before;
-	int before_lock;
 	int lock; /* of the record; -1: there is none yet */
 };
 
@@ -331,31 +329,11 @@ static void print_result(const struct job *job)
 	json_print(stdout, json);
 }
 
-static void job_keep_end(const struct job_record *record)
-{
-	struct error ignored = {0};
-
-	if (job_record_write(record, &ignored) < 0)
-		log_warn("the end of %s is not kept: %s", record->name, ignored.text);
-}
-
 /* What ended so is started again. */
 static bool job_is_due(const struct job *job, int rc)
 {
-	return (rc < 0 || job->result.status) && job->left > 0 && job->began &&
+	return (rc < 0 || job->result.status) && job->again.left > 0 && job->began &&
 	       !job->result.is_interrupted && !interrupted();
-}
-
-/* Notes how the start before this one ended: with this one as the next, or, "", without one. */
-static void job_conclude_before(struct job *job, const char *next)
-{
-	if (!job->before.name)
-		return;
-	job->before.next = next;
-	job->before.state = *next || !interrupted() ? "failed" : "stopped";
-	job_keep_end(&job->before);
-	job->before.name = NULL;
-	fd_close(&job->before_lock);
 }
 
 /* SIGTERM and SIGHUP have statuses of their own. */
@@ -365,6 +343,16 @@ static void run_note_signal(int rc, struct error *err)
 		err->kind = (enum error_kind)interrupt_status();
 }
 
+/* Gives back the GPUs. Hosts where that could not be done, or that did not end the job, may have processes of it. */
+static void job_settle(struct job *job)
+{
+	struct words kept = WORDS_INIT(job->stages->arena);
+	const char *const *unswept = job->result.unswept;
+
+	stage_give_back(job->stages, &job->wish, &kept);
+	job->record.unswept = unswept && *unswept ? unswept : words_list(&kept);
+}
+
 /* Notes how the job ended; its status becomes the command's. */
 static int job_conclude(struct job *job, int rc, struct error *err)
 {
@@ -372,24 +360,19 @@ static int job_conclude(struct job *job, int rc, struct error *err)
 	struct arena *arena = job->stages->arena;
 	char now[24];
 
+	job_settle(job);
 	clock_iso8601(now);
 	run_note_signal(rc, err);
 	job->record.status = rc < 0 ? (int)err->kind : result->status;
-	job->record.unswept = result->unswept;
 	job->record.reason = rc < 0 ? arena_strdup(arena, err->text) : result->reason;
 	if (job_is_due(job, rc)) {
-		job->record.state = "retrying";
-		job_keep_end(&job->record);
-		job->before = job->record;
-		job->before.ended = arena_strdup(arena, now);
-		job->before_lock = job->lock;
-		job->lock = -1;
+		run_again_keep(&job->again, &job->record, arena_strdup(arena, now), &job->lock);
 	} else {
 		job->record.ended = arena_strdup(arena, now);
 		job->record.state = result->is_interrupted || (rc < 0 && interrupted()) ? "stopped"
 				    : job->record.status != 0				? "failed"
 											: "done";
-		job_keep_end(&job->record);
+		run_keep_end(&job->record);
 		fd_close(&job->lock);
 	}
 	if (rc == 0 && !result->status)
@@ -425,19 +408,18 @@ static int job_open(struct job *job, const char *const *command, const char *sta
 	if (job_record_create(&s->cluster, job->options->name ? job->options->name : "", s->arena,
 			      &job->record, &job->lock, err) < 0)
 		return -1;
-	job_conclude_before(job, job->record.name);
+	run_again_conclude(&job->again, job->record.name);
 	job->wish.name = job->record.name;
 	return 0;
 }
 
-/* The record says that the job runs, while nobody changes the cluster. */
-static int job_enter(struct job *job, const char *const *command, bool again, struct error *err)
+/* The record says that the job starts. Nobody changes the cluster meanwhile, unless he `knows` of the job and waits for it. */
+static int job_enter(struct job *job, const char *const *command, bool knows, struct error *err)
 {
 	struct stages *s = job->stages;
 	_cleanup_(fd_close) int cluster = -1;
 
-	/* (a job that starts again is one that whoever holds the cluster waits for) */
-	if (!job->options->local && !again && stage_hold_for_job(s, &cluster, err) < 0)
+	if (!job->options->local && !knows && stage_hold_for_job(s, &cluster, err) < 0)
 		return -1;
 	if (job->lock < 0)
 		return job_open(job, command, "starting", err);
@@ -445,8 +427,16 @@ static int job_enter(struct job *job, const char *const *command, bool again, st
 	return job_record_write(&job->record, err);
 }
 
-static int job_start_leased(struct job *job, const char *const *command, bool again,
-			    struct error *err)
+/* Of a job without leases; 'stop' finds what it leaves by its record. */
+static int job_make_id(struct job *job, struct error *err)
+{
+	char *id = arena_alloc(job->stages->arena, JOB_ID_BYTES);
+
+	job->wish.id = id;
+	return job_new_id(id, err);
+}
+
+static int job_start_leased(struct job *job, struct error *err)
 {
 	struct stages *s = job->stages;
 	struct job_output output = {.shows = !s->ctx->json && !job->options->detach,
@@ -458,8 +448,6 @@ static int job_start_leased(struct job *job, const char *const *command, bool ag
 		log_info("the command runs in %s", job->wish.workdirs[0]);
 	interrupt_keep(keyboard_restore);
 	signal(SIGTSTP, SIG_IGN); /* Ctrl-Z: the hosts end a job that nobody watches */
-	if (job_enter(job, command, again, err) < 0)
-		return -1;
 	return job_run(&s->fleet, &job->wish, job->record.folder, &output, &watch, s->arena,
 		       &job->result, err);
 }
@@ -473,23 +461,29 @@ static int job_start(struct job *job, const char *const *command, struct error *
 					       .force = o->force,
 					       .waiting = job_leaves,
 					       .arg = job};
-	bool again = job->before.name;
+	bool again = job->again.before.name, is_leased;
 	int rc;
 
 	job->lock = -1;
+	job->result = (struct job_result){.rank = -1, .host = "", .reason = ""};
 	if (o->sync && !o->local && job_sync(&s->fleet, &job->sync, s->arena, err) < 0)
 		return -1;
-	job->wish.name = o->name;
-	/* one that waits in line may be looked at and stopped meanwhile */
-	if (o->wait && job_open(job, command, again ? "starting" : "waiting", err) < 0)
-		return -1;
+	/* whoever meets its leases learns its name; one that waits in line keeps nobody from changing the cluster */
+	if ((o->wait ? job_open(job, command, again ? "starting" : "waiting", err)
+		     : job_enter(job, command, again, err)) < 0)
+		return job->lock < 0 ? -1 : job_conclude(job, -1, err);
 	rc = o->local && !o->gpus ? 0 : stage_lease(s, &job->wish, &lease, err);
+	is_leased = job->wish.id;
+	if (rc == 0 && !is_leased)
+		rc = job_make_id(job, err);
+	job->record.id = job->wish.id;
 	if (rc == 0)
-		rc = job_start_leased(job, command, again, err);
-	if (job->lock >= 0)
-		rc = job_conclude(job, rc, err);
-	stage_give_back(s, &job->wish);
-	return rc;
+		rc = job_enter(job, command, again || !o->wait, err);
+	if (rc == 0)
+		rc = job_start_leased(job, err);
+	if (!is_leased)
+		job->wish.id = NULL; /* there is nothing to give back */
+	return job_conclude(job, rc, err);
 }
 
 /* The hosts that it may use. */
@@ -516,20 +510,19 @@ static int job_start_all(struct job *job, const char *const *command, struct err
 {
 	struct stages *s = job->stages;
 
-	for (job->left = job->options->retries;; job->left--) {
+	for (job->again.left = job->options->retries;; job->again.left--) {
 		int rc = job_start(job, command, err);
 
 		if (!job_is_due(job, rc)) {
-			job_conclude_before(job, "");
+			run_again_conclude(&job->again, "");
 			return rc;
 		}
 		log_warn("%s", err->text);
-		log_info("%s is started again, %d more time%s at most", job->record.name, job->left,
-			 job->left == 1 ? "" : "s");
 		*err = (struct error){0};
 		fleet_close(&s->fleet); /* a connection may be lost */
-		if (run_hosts(job, err) < 0) {
-			job_conclude_before(job, "");
+		if (run_again_wait(&job->again, s, err) < 0 || run_hosts(job, err) < 0) {
+			run_again_conclude(&job->again, "");
+			job->record.state = job->again.before.state;
 			return -1;
 		}
 	}
@@ -620,7 +613,7 @@ static int run_run(struct context *ctx, void *values, const char *const *argumen
 {
 	struct options *o = values;
 	_cleanup_(stages_close) struct stages s = {.ctx = ctx, .arena = ctx->arena};
-	struct job job = {.stages = &s, .options = o, .before_lock = -1, .lock = -1};
+	struct job job = {.stages = &s, .options = o, .again = {.lock = -1}, .lock = -1};
 	bool is_parent = false;
 	int rc;
 

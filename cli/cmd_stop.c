@@ -2,12 +2,11 @@
 #include "cli/app/command.h"
 #include "cli/app/stage_fleet.h"
 #include "cli/app/stage_job.h"
+#include "cli/app/stage_lease.h"
 
 #include "core/clock.h"
 #include "core/foreign.h"
 #include "core/json.h"
-#include "deployer/job/leftovers.h"
-#include "deployer/lease/job_leases.h"
 #include "deployer/job/plan.h"
 #include "deployer/scheduler/scheduled.h"
 
@@ -54,14 +53,8 @@ static void stop_say_before(const struct stages *s, cJSON *jobs, const char *nam
 static int stop_leftovers(struct stages *s, cJSON *jobs, const struct job_record *record,
 			  const char *const *hosts, const char *what, struct error *err)
 {
-	int count, rc;
+	int count, rc = stage_end_leftovers(s, record, hosts, &count, err);
 
-	if ((record->is_local ? stage_local(s, 1, err) : stage_select(s, NULL, hosts, err)) < 0)
-		return -1;
-	job_end_leftovers(&s->fleet, record->id, job_grace_s(record->grace_s), &count);
-	if (!record->is_local)
-		fleet_free_job(&s->fleet, record->id);
-	rc = fleet_result(&s->fleet, err);
 	fleet_close(&s->fleet);
 	if (rc == 0)
 		stop_say(jobs, record->name, record->state, count,

@@ -6,7 +6,7 @@
 #include "cli/app/stage_job.h"
 #include "core/str.h"
 #include "deployer/bringup/claim.h"
-#include "deployer/job/record.h"
+#include "deployer/job/leftovers.h"
 
 #include <string.h>
 
@@ -37,6 +37,15 @@ static int stage_lease_narrow(struct stages *s, struct job_leases *leases, struc
 	return fleet_result(&s->fleet, err);
 }
 
+/* Whether a job may have leases that nobody gives back. */
+static bool stage_is_lost(const struct job_record *record)
+{
+	bool is_lost =
+		*record->ended ? *record->unswept != NULL : strcmp(record->state, "lost") == 0;
+
+	return is_lost && *record->id && !*record->scheduler && !record->is_local;
+}
+
 void stage_free_lost(struct stages *s)
 {
 	struct job_record *list;
@@ -46,13 +55,38 @@ void stage_free_lost(struct stages *s)
 	if (job_records_list(&s->cluster, s->arena, &list, &count, &ignored) < 0)
 		return;
 	for (size_t i = count > LOST_MAX ? count - LOST_MAX : 0; i < count; i++)
-		if (strcmp(list[i].state, "lost") == 0 && *list[i].id && !list[i].is_local &&
-		    !*list[i].ended)
-			fleet_free_job(&s->fleet, list[i].id);
+		if (stage_is_lost(&list[i]))
+			fleet_free_job(&s->fleet, list[i].id, false);
+}
+
+static int stage_end_on_fleet(struct stages *s, const struct job_record *record, int *count,
+			      struct error *err)
+{
+	job_end_leftovers(&s->fleet, record->id, job_grace_s(record->grace_s), count);
+	if (!record->is_local)
+		fleet_free_job(&s->fleet, record->id, true);
+	return fleet_result(&s->fleet, err);
+}
+
+int stage_end_leftovers(struct stages *s, const struct job_record *record, const char *const *hosts,
+			int *count, struct error *err)
+{
+	const struct cluster cluster = s->cluster;
+	bool is_choice = s->is_choice;
+	int rc;
+
+	*count = 0;
+	rc = record->is_local ? stage_local(s, 1, err) : stage_select(s, NULL, hosts, err);
+	if (rc == 0)
+		rc = stage_end_on_fleet(s, record, count, err);
+	s->cluster = cluster;
+	s->is_choice = is_choice;
+	return rc;
 }
 
 /* An id for the leases, and an owner for the fleet. */
-static int stage_lease_begin(struct stages *s, struct job_lease_wish *lease, struct error *err)
+static int stage_lease_begin(struct stages *s, struct job_options *wish,
+			     struct job_lease_wish *lease, struct error *err)
 {
 	char *id = arena_alloc(s->arena, JOB_ID_BYTES);
 
@@ -60,8 +94,8 @@ static int stage_lease_begin(struct stages *s, struct job_lease_wish *lease, str
 	    (!*s->fleet.owner.user &&
 	     owner_load(&s->cluster, false, s->arena, &s->fleet.owner, err) < 0))
 		return -1;
-	lease->id = id;
 	stage_free_lost(s);
+	wish->id = lease->id = id;
 	return 0;
 }
 
@@ -70,15 +104,11 @@ static int stage_lease_own(struct stages *s, struct job_options *wish, struct jo
 {
 	struct job_leases leases;
 
-	if (stage_lease_begin(s, lease, err) < 0 ||
+	if (stage_lease_begin(s, wish, lease, err) < 0 ||
 	    fleet_lease_job(&s->fleet, lease, s->arena, &leases, err) < 0)
 		return -1;
-	wish->id = lease->id;
 	wish->devices = leases.devices;
-	if (!leases.leaves_out || stage_lease_narrow(s, &leases, err) == 0)
-		return 0;
-	stage_give_back(s, wish);
-	return -1;
+	return leases.leaves_out ? stage_lease_narrow(s, &leases, err) : 0;
 }
 
 /* Whether the job may use GPUs that it sees. */
@@ -135,11 +165,9 @@ static int stage_lease_seen(struct stages *s, struct job_options *wish,
 	if (!any)
 		return 0;
 	lease->sees = sees;
-	if (stage_lease_begin(s, lease, err) < 0 ||
-	    fleet_lease_job(&s->fleet, lease, s->arena, &leases, err) < 0)
-		return -1;
-	wish->id = lease->id;
-	return 0;
+	return stage_lease_begin(s, wish, lease, err) < 0
+		       ? -1
+		       : fleet_lease_job(&s->fleet, lease, s->arena, &leases, err);
 }
 
 int stage_check_gpus_given(struct stages *s, struct error *err)
@@ -160,7 +188,7 @@ int stage_check_gpus_given(struct stages *s, struct error *err)
 int stage_lease(struct stages *s, struct job_options *wish, const struct stage_lease_wish *how,
 		struct error *err)
 {
-	struct job_lease_wish lease = {.name = wish->name ? wish->name : "-",
+	struct job_lease_wish lease = {.name = wish->name,
 				       .gpus = wish->gpus,
 				       .spread = how->spread,
 				       .waits = how->waits,
@@ -177,10 +205,10 @@ int stage_lease(struct stages *s, struct job_options *wish, const struct stage_l
 	return stage_lease_own(s, wish, &lease, err);
 }
 
-void stage_give_back(struct stages *s, struct job_options *wish)
+void stage_give_back(struct stages *s, struct job_options *wish, struct words *kept)
 {
 	if (wish->id)
-		fleet_give_job(&s->fleet, wish->id);
+		fleet_give_job(&s->fleet, wish->id, kept);
 	wish->devices = NULL;
 	wish->id = NULL;
 }

@@ -31,9 +31,10 @@ struct job_record {
 	const char *next;  /* the job that it was started again as; "" */
 	const char *newer; /* the last job that was given this name when it was taken; "" */
 	int status, ranks, hosts;
-	int grace_s;	       /* that its processes have when it is stopped; 0: JOB_GRACE_S */
-	int pid;	       /* of the ringup that runs it */
-	const char *id;	       /* its processes have this as RINGUP_JOB_ID; "" until it runs */
+	int grace_s; /* that its processes have when it is stopped; 0: JOB_GRACE_S */
+	int pid;     /* of the ringup that runs it */
+	/* its leases have it and, as RINGUP_JOB_ID, its processes; "" until it has its GPUs */
+	const char *id;
 	const char *scheduler; /* that runs the job as its `id`, with or without ringup; "" */
 	const char *const *host_names; /* of the hosts with ranks; empty until it runs */
 	const char *sync;	       /* job_sync_name() of the folder that it runs with; "" */

@@ -67,46 +67,46 @@ static int lease_take_one(struct member *m, void *arg, struct error *err)
 	return member_lease(m, "take", &request, &job->answers[m->index], err);
 }
 
-static int lease_give_one(struct member *m, void *arg, struct error *err)
+static int lease_return(struct member *m, const char *action, const char *id, struct error *err)
 {
 	const struct lease_request request = {
-		.kind = "job", .id = arg, .cluster = "", .job = "", .ticket = "", .among = "all"};
+		.kind = "job", .id = id, .cluster = "", .job = "", .ticket = "", .among = "all"};
 	struct lease_answer ignored;
 
-	return member_lease(m, "give", &request, &ignored, err);
+	return member_lease(m, action, &request, &ignored, err);
 }
 
-/* Its errors are nobody's: a lease that stays is free at the next look. */
-static void lease_give_each(struct fleet *fleet, const char *id,
-			    bool (*picks)(const struct lease_job *job, const struct member *m),
-			    const struct lease_job *job)
+/* Its errors are nobody's: who asks for GPUs next says them. A host that could not be reached a moment ago is not asked again. */
+static bool lease_give_one(struct member *m, const char *id)
 {
-	for (size_t i = 0; i < fleet->count; i++) {
-		struct member *m = &fleet->members[i];
-		struct error ignored = {0};
+	struct error ignored = {0};
 
-		/* a host that could not be reached a moment ago is not asked again */
-		if (!m->left_out && (m->ssh || !m->failed) && (!picks || picks(job, m)))
-			lease_give_one(m, (void *)(uintptr_t)id, &ignored);
-	}
+	return m->left_out ||
+	       ((m->ssh || !m->failed) && lease_return(m, "give", id, &ignored) == 0);
 }
 
 static int lease_free_one(struct member *m, void *arg, struct error *err)
 {
-	if (lease_give_one(m, arg, err) < 0)
+	return lease_return(m, "free", arg, err);
+}
+
+static int lease_try_to_free(struct member *m, void *arg, struct error *err)
+{
+	if (lease_return(m, "free", arg, err) < 0)
 		*err = (struct error){0}; /* who asks for GPUs next says it */
 	return 0;
 }
 
-void fleet_free_job(struct fleet *fleet, const char *id)
+void fleet_free_job(struct fleet *fleet, const char *id, bool must)
 {
-	fleet_each(fleet, lease_free_one, (void *)(uintptr_t)id);
+	fleet_each(fleet, must ? lease_free_one : lease_try_to_free, (void *)(uintptr_t)id);
 }
 
-void fleet_give_job(struct fleet *fleet, const char *id)
+void fleet_give_job(struct fleet *fleet, const char *id, struct words *kept)
 {
-	if (fleet->members)
-		lease_give_each(fleet, id, NULL, NULL);
+	for (size_t i = 0; fleet->members && i < fleet->count; i++)
+		if (!lease_give_one(&fleet->members[i], id) && kept)
+			words_add(kept, fleet->members[i].host->name);
 }
 
 static int lease_slots(const struct lease_job *job, const struct member *m)
@@ -324,7 +324,7 @@ static int lease_take(struct lease_job *job, bool *done, struct error *err)
 		fleet_each(job->fleet, lease_take_one, job);
 	*done = lease_has_all(job) && !fleet_failures(job->fleet);
 	if (!*done)
-		fleet_give_job(job->fleet, job->wish->id);
+		fleet_give_job(job->fleet, job->wish->id, NULL);
 	return fleet_result(job->fleet, err);
 }
 
@@ -462,7 +462,7 @@ static int lease_round_seen(struct lease_job *job, bool *done, bool *is_full, st
 	if (*done)
 		lease_say_used(job);
 	else if (lease_has_some(job))
-		fleet_give_job(job->fleet, job->wish->id);
+		fleet_give_job(job->fleet, job->wish->id, NULL);
 	return rc == 0 && *is_full && !job->wish->waits ? lease_refuse_seen(job, err) : rc;
 }
 
@@ -516,9 +516,12 @@ static int lease_rounds(struct lease_job *job, struct error *err)
 	return 0;
 }
 
-static bool lease_got_none(const struct lease_job *job, const struct member *m)
+/* The tickets of a job that has waited, on the hosts that it does not need. */
+static void lease_drop_tickets(const struct lease_job *job)
 {
-	return !job->ranks[m->index];
+	for (size_t i = 0; *job->ticket && i < job->fleet->count; i++)
+		if (!job->ranks[i])
+			lease_give_one(&job->fleet->members[i], job->wish->id);
 }
 
 /* What the hosts said lives in their own arenas, which are closed with them. */
@@ -559,12 +562,11 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 	job.ranks = ARENA_ARRAY(arena, fleet->count, int);
 	if (lease_rounds(&job, err) < 0) {
 		if (*job.ticket)
-			fleet_give_job(fleet, wish->id);
+			fleet_give_job(fleet, wish->id, NULL);
 		return -1;
 	}
 	lease_keep(&job, leases);
 	lease_say_scope(&job);
-	if (*job.ticket)
-		lease_give_each(fleet, wish->id, lease_got_none, &job);
+	lease_drop_tickets(&job);
 	return 0;
 }

@@ -46,10 +46,17 @@ struct job_leases {
 int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, struct arena *arena,
 		    struct job_leases *leases, struct error *err);
 
-/* Gives back what the job has, on every member; what cannot be reached frees itself. */
-void fleet_give_job(struct fleet *fleet, const char *id);
+/*
+ * Gives back what a job has on every member, when its own ringup knows that it has ended. Names of hosts where that
+ * could not be done are added to `kept`, or NULL: until fleet_free_job, the leases there count as long as lease.h says.
+ */
+void fleet_give_job(struct fleet *fleet, const char *id, struct words *kept);
 
-/* The same for a job whose ringup is gone: its leases would count for as long as one that has only begun (lease.h). Connects. */
-void fleet_free_job(struct fleet *fleet, const char *id);
+/*
+ * The same for a job whose ringup is gone, or that had a host which was lost: its leases would count for as long as those of one that
+ * has only begun (lease.h). A host where processes of the job live keeps them, after 6 seconds for the supervisor to end these; with
+ * `must` it is a failed member then, as one that cannot be asked is. Connects.
+ */
+void fleet_free_job(struct fleet *fleet, const char *id, bool must);
 
 #endif

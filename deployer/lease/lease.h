@@ -9,8 +9,9 @@
  * Nothing frees a lease but a look (remote/lease.sh). A job's counts while a process has the job's random id in its
  * words or environment, on the boot that it was taken on; that of `up` while the container's label names the GPU. So a
  * crash, `kill -9`, a reboot and `docker rm` need nobody who cleans up. Both also count for some seconds after they are
- * taken, while who took them is on the way. The job's id and not a process id is the holder, since a supervisor in a
- * container does not know its number on the host, and numbers come again.
+ * taken, while who took them is on the way; fleet_free_job (job_leases.h) frees those of a job that will not come. The
+ * job's id and not a process id is the holder, since a supervisor in a container does not know its number on the host,
+ * and numbers come again.
  *
  * A GPU that a process uses and that no job has leased is never given out (nvidia-smi --query-compute-apps).
  */

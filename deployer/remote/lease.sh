@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who has which GPU of this host: lease.sh list|take|give KEY=VALUE...
+# Who has which GPU of this host: lease.sh list|take|give|free KEY=VALUE...
 # deployer/lease/lease.h says what a lease is. Keys of `list`: among, id, ticket, count. Of `take`: kind, id, owner,
 # cluster, job, user, count, among, grace, ticket; for kind=up also engine and container. Of `give`: kind, id, owner.
+# `free` is `give` of a job by its id, once no process of it lives: it waits 6 seconds for that, and fails otherwise.
 # COUNT is a number, `all` (those that are free, when none is leased) or `free` (those that are free).
 # AMONG is all, up (what `up` took for this owner), or indexes and UUIDs with ',' between.
 #
@@ -354,8 +355,30 @@ give() {
 	done
 }
 
-if [ "$action" = give ]; then
+# Whether the job of $id has leases of ours here, and processes.
+job_holds() {
+	for file in $(lease_files job); do
+		lease_read "$file"
+		if is_given "$file"; then
+			job_lives
+			return
+		fi
+	done
+	return 1
+}
+
+# Its supervisor may be about to end them.
+job_is_gone() {
+	tries=0
+	while job_holds; do
+		[ $((tries += 1)) -le 30 ] || return 1
+		sleep 0.2
+	done
+}
+
+if [ "$action" = give ] || [ "$action" = free ]; then
 	[ -d "$leases" ] || exit 0
+	[ "$action" = give ] || job_is_gone || lease_fail "processes of the job still live"
 	lease_lock
 	give
 	exit 0

@@ -222,6 +222,75 @@ in_background() {
 	job_left_nothing
 }
 
+# Each host has a folder and a GPU of its own.
+hosts_with_gpus() {
+	local n
+	export RINGUP_HOSTS=$PWD/hosts
+	for n in 1 2; do
+		mkdir -p "hosts/127.0.0.$n/bin"
+		cp -a state "hosts/127.0.0.$n"
+		printf '#!/bin/sh\n[ "$1" != -L ] || echo "GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-%d)"\n' $n >"hosts/127.0.0.$n/bin/nvidia-smi"
+		chmod +x "hosts/127.0.0.$n/bin/nvidia-smi"
+	done
+}
+
+# What a rank runs: at first it stays, and later it asks whether something of the test still lives.
+STAY='mkdir "$0/was.$RANK" 2>/dev/null || { pgrep -f "^$1" >&2 && exit 7; exit 0; }; echo up; exec "$1" 100'
+
+# left_by JOB: a process of the job, which node01's supervisor has not ended with its own since it comes later.
+left_by() {
+	local id
+	id=$(jq -r .id ".ringup/jobs/$1/job.json")
+	RINGUP_JOB_ID=$id "$MARK" 100 3>&- 4>&- &
+	until grep -qzxF "RINGUP_JOB_ID=$id" /proc/$!/environ; do sleep 0.05; done
+}
+
+# lose_node02: nobody reaches it any more, and its supervisor is gone without a word.
+lose_node02() {
+	echo 'ssh: connect to host 127.0.0.2 port 22: No route to host' >hosts/127.0.0.2/away
+	pgrep -f "$PWD/hosts/127.0.0.2/.*ringup-job host" | xargs kill -9
+}
+
+@test "--retries: a host that was lost is waited for, and the next start has its GPUs and meets nothing of the one before" {
+	hosts_with_gpus
+	in_background --retries 1 --gpus 1 -n 2 --name rt -- sh -c "$STAY" "$PWD" "$MARK"
+	begins 2
+	lose_node02
+	until grep 'rt: before it is started again its hosts have 600 s: .*No route to host' err; do kill -0 $pid; sleep 0.05; done
+	[ "$(ringup --json ps | jq -r '.jobs[0].state')" = retrying ]
+	left_by rt
+	rm hosts/127.0.0.2/away
+	wait $pid || { cat err; false; }
+	grep -q 'rt is started again in 1 s, 1 more time at most' err
+	ringup --json ps | jq -e '.jobs[0].attempts == ["rt", "rt-2"]'
+	[ -z "$(ls hosts/*/state/.leases/*.job 2>/dev/null)" ]
+}
+
+@test "a job that had a host which was lost holds no GPU from the next job" {
+	hosts_with_gpus
+	in_background --gpus 1 -n 2 -- sh -c "$STAY" "$PWD" "$MARK"
+	begins 2
+	lose_node02
+	! wait $pid || false
+	rm hosts/127.0.0.2/away
+	left_by job-1
+	job --gpus 1 -n 2 -- true </dev/null
+	[ "$status" = 1 ]
+	grep -q 'node02: GPU 0: job job-1 of cluster lab' err
+	kill $!
+	job --gpus 1 -n 2 -- true </dev/null
+	[ "$status" = 0 ] || { cat err; false; }
+}
+
+@test "a job that was given no name has its own in its leases" {
+	hosts_with_gpus
+	job --gpus 1 -n 1 -- sh -c 'grep -h ^job= "$0"/hosts/*/state/.leases/*.job' "$PWD" </dev/null
+	[ "$(cat out)" = "[0 node01] job=job-1" ]
+	job --gpus 1 -n 3 -- true </dev/null
+	[ "$status" = 2 ]
+	ringup --json ps | jq -e '.jobs[1] | .job == "job-2" and .state == "failed" and .status == 2'
+}
+
 @test "--hang-timeout: a host without a rank answers first, and the stacks of the others are waited for" {
 	job -n 1 --hang-timeout 1 --name hung -- python3 -c 'import time; print("up", flush=True); time.sleep(300)' </dev/null
 	[ "$status" = 124 ]
@@ -325,6 +394,17 @@ lose_supervisor() {
 	[ "$(ringup stop two)" = "two has ended before; 1 process of it was left and is ended" ]
 	job_left_nothing
 	ringup stop two | grep -qx 'two has ended before (failed)'
+}
+
+@test "stop: lost jobs of several hosts, and of this machine" {
+	local n
+	for n in 1 2 3; do
+		mkdir -p ".ringup/jobs/job-$n"
+		echo "{\"schema\": 1, \"started\": \"2026-01-01T00:00:00Z\", \"id\": \"beef$n\", \"on\": [\"node0$n\"]}" >.ringup/jobs/job-$n/job.json
+	done
+	sed -i 's/}$/, "local": true}/' .ringup/jobs/job-3/job.json
+	chmod -R go= .ringup
+	[ "$(ringup stop job-1 job-3 job-2 | grep -c 'was lost; 0 processes of it were left and are ended')" = 3 ]
 }
 
 @test "--json wait, logs and stop: one document each" {

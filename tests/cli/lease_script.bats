@@ -110,6 +110,20 @@ states() {
 	[ "$(states)" = "free free free free" ]
 }
 
+@test "a job that nobody waits for keeps its GPUs while a process of it lives, and not longer" {
+	RINGUP_JOB_ID=beef sleep 60 &
+	holder=$!
+	[ "$(taken beef 1 grace=60)" = 0 ]
+	run lease free id=beef
+	[ "$status" = 1 ]
+	[[ $output = *"processes of the job still live"* ]]
+	[ "$(states)" = "leased free free free" ]
+	kill -9 $holder
+	wait $holder || true
+	lease free id=beef
+	[ "$(states)" = "free free free free" ]
+}
+
 @test "who looks at the same time holds nothing" {
 	# no other process of the machine has this word
 	[ "$(taken "looked-at-$$" 2 grace=0)" = 0,1 ]

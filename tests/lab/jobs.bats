@@ -533,7 +533,7 @@ time.sleep(1000)"
 	[ "$(ringup ps | awk '/^again/ {print $1, $2, $3, $4}' | xargs)" = "again done 0 3" ]
 	[ "$(jq -r '.state + " " + (.status | tostring) + " " + .next' .ringup/jobs/again{,-2,-3}/job.json | xargs)" = \
 		"failed 1 again-2 failed 1 again-3 done 0" ]
-	[ "$(grep -c 'again.* is started again, [32] more times at most' err)" = 2 ]
+	[ "$(grep -c 'again.* is started again in [12] s, [32] more times at most' err)" = 2 ]
 	ringup --json run --retries 1 -- sh -c 'exit 4' >out.json 2>/dev/null 3>&- 4>&- || status=$?
 	[ "$status" = 4 ]
 	jq -e '.status == 4 and .state == "failed"' out.json
