@@ -413,7 +413,7 @@ static int job_open(struct job *job, const char *const *command, const char *sta
 	return 0;
 }
 
-/* The record says that the job starts. Nobody changes the cluster meanwhile, unless he `knows` of the job and waits for it. */
+/* The record says that the job starts, and nobody changes the cluster meanwhile. With `knows`, whoever does waits for this job. */
 static int job_enter(struct job *job, const char *const *command, bool knows, struct error *err)
 {
 	struct stages *s = job->stages;
