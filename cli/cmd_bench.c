@@ -45,7 +45,7 @@ static const struct opt options[] = {
 	 OPT_TEXT, offsetof(struct options, from)},
 	{0, "on", "ENGINE", "as a job of a scheduler: @{schedulers}", OPT_TEXT,
 	 offsetof(struct options, on)},
-	{0, "nodes", "N", "with --on: nodes there (default: as many as there are hosts)", OPT_INT,
+	{0, "nodes", "N", "with --on: nodes there (default: ranks / ppn, or the hosts)", OPT_INT,
 	 offsetof(struct options, nodes)},
 	{0, "kind", "KIND", "with --on: what it becomes there, of 'ringup help export'", OPT_TEXT,
 	 offsetof(struct options, kind)},
