@@ -30,6 +30,13 @@ static const char *cuda_of(const char *tag, struct arena *arena)
 	return arena_strndup(arena, tag, strspn(tag, "0123456789."));
 }
 
+const char *base_tag_cuda(const char *name, struct arena *arena)
+{
+	const char *tag = cuda_tag(name);
+
+	return tag ? cuda_of(tag, arena) : "";
+}
+
 static int row_of(const struct table *images, const char *tag)
 {
 	for (size_t row = 0; images && row < images->row_count; row++)

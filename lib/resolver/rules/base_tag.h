@@ -24,4 +24,7 @@ struct base_tag {
 void base_tag_check(const struct catalog *catalog, const char *name, struct arena *arena,
 		    struct base_tag *tag);
 
+/* The CUDA of such a name, "10.2"; "" of other repositories, and where the tag says none. */
+const char *base_tag_cuda(const char *name, struct arena *arena);
+
 #endif
