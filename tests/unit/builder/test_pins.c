@@ -19,16 +19,22 @@ static struct choice tensorflow = {.name = "tensorflow",
 				   .version = "2.11.1",
 				   .pip = "tensorflow==2.11.1",
 				   .index = "",
-				   .sha256 = ""};
-static struct choice torch = {
-	.name = "torch", .version = "1.4.0", .pip = "torch==1.4.0", .index = "", .sha256 = ""};
+				   .sha256 = "",
+				   .wheel = ""};
+static struct choice torch = {.name = "torch",
+			      .version = "1.4.0",
+			      .pip = "torch==1.4.0",
+			      .index = "",
+			      .sha256 = "",
+			      .wheel = ""};
 static struct choice horovod = {.name = "horovod",
 				.version = "0.27.0",
 				.pip = "horovod==0.27.0",
 				.index = "",
-				.sha256 = "ab"};
+				.sha256 = "ab",
+				.wheel = ""};
 static struct choice openmpi = {
-	.name = "openmpi", .version = "4.1.4", .pip = "", .index = "", .sha256 = "ab"};
+	.name = "openmpi", .version = "4.1.4", .pip = "", .index = "", .sha256 = "ab", .wheel = ""};
 
 static const char PACKAGES[] = "# what there is\n"
 			       "name,version,build,sha256\n"
@@ -232,7 +238,7 @@ static void test_real_tables(void **state)
 	setenv("RINGUP_SHARE", source_root(s), 1);
 	for (size_t row = 0; row < sets.row_count; row++) {
 		struct values *values = ARENA_NEW(&s->arena, struct values);
-		struct choice choice = {.name = "x", .index = "", .sha256 = ""};
+		struct choice choice = {.name = "x", .index = "", .sha256 = "", .wheel = ""};
 		const char *text;
 
 		if (row % 40 != 0) /* a look at each 40th: each reads both tables */
