@@ -346,11 +346,20 @@ static void run_note_signal(int rc, struct error *err)
 /* Gives back the GPUs. Hosts where that could not be done, or that did not end the job, may have processes of it. */
 static void job_settle(struct job *job)
 {
-	struct words kept = WORDS_INIT(job->stages->arena);
-	const char *const *unswept = job->result.unswept;
+	struct words kept = WORDS_INIT(job->stages->arena), all = WORDS_INIT(job->stages->arena);
 
+	if (job->result.unswept)
+		words_add_all(&all, job->result.unswept);
 	stage_give_back(job->stages, &job->wish, &kept);
-	job->record.unswept = unswept && *unswept ? unswept : words_list(&kept);
+	for (size_t i = 0; i < kept.count; i++) {
+		bool is_there = false;
+
+		for (size_t k = 0; k < all.count; k++)
+			is_there |= strcmp(all.list[k], kept.list[i]) == 0;
+		if (!is_there)
+			words_add(&all, kept.list[i]);
+	}
+	job->record.unswept = words_list(&all);
 }
 
 /* Notes how the job ended; its status becomes the command's. */
@@ -401,6 +410,7 @@ static int job_open(struct job *job, const char *const *command, const char *sta
 					  .ended = "",
 					  .reason = "",
 					  .next = "",
+					  .id = "",
 					  .sync = job->sync.folder ? job_sync_name(&job->sync) : "",
 					  .pid = getpid(),
 					  .grace_s = job->options->grace_s,
@@ -476,7 +486,8 @@ static int job_start(struct job *job, const char *const *command, struct error *
 	is_leased = job->wish.id;
 	if (rc == 0 && !is_leased)
 		rc = job_make_id(job, err);
-	job->record.id = job->wish.id;
+	if (job->wish.id)
+		job->record.id = job->wish.id;
 	if (rc == 0)
 		rc = job_enter(job, command, again || !o->wait, err);
 	if (rc == 0)

@@ -99,13 +99,25 @@ static int stage_lease_begin(struct stages *s, struct job_options *wish,
 	return 0;
 }
 
+/* Without an id there is nothing to give back. */
+static int stage_lease_fleet(struct stages *s, struct job_options *wish,
+			     const struct job_lease_wish *lease, struct job_leases *leases,
+			     struct error *err)
+{
+	int rc = fleet_lease_job(&s->fleet, lease, s->arena, leases, err);
+
+	if (rc < 0 && !leases->may_hold)
+		wish->id = NULL;
+	return rc;
+}
+
 static int stage_lease_own(struct stages *s, struct job_options *wish, struct job_lease_wish *lease,
 			   struct error *err)
 {
 	struct job_leases leases;
 
 	if (stage_lease_begin(s, wish, lease, err) < 0 ||
-	    fleet_lease_job(&s->fleet, lease, s->arena, &leases, err) < 0)
+	    stage_lease_fleet(s, wish, lease, &leases, err) < 0)
 		return -1;
 	wish->devices = leases.devices;
 	return leases.leaves_out ? stage_lease_narrow(s, &leases, err) : 0;
@@ -167,7 +179,7 @@ static int stage_lease_seen(struct stages *s, struct job_options *wish,
 	lease->sees = sees;
 	return stage_lease_begin(s, wish, lease, err) < 0
 		       ? -1
-		       : fleet_lease_job(&s->fleet, lease, s->arena, &leases, err);
+		       : stage_lease_fleet(s, wish, lease, &leases, err);
 }
 
 int stage_check_gpus_given(struct stages *s, struct error *err)

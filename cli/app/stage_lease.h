@@ -9,7 +9,7 @@
 #include "deployer/lease/job_leases.h"
 
 /*
- * Leases what `wish` asks for under its name, and sets its id, also where it fails later: then hosts may have leases that
+ * Leases what `wish` asks for under its name, and sets its id. It is NULL where it fails, unless hosts may have leases that
  * stage_give_back gives back. With --gpus N also its devices: NULL where no host has GPUs to lease. Hosts that
  * got none leave the cluster and the fleet, and the others are connected to again.
  *

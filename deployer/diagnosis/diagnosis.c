@@ -482,10 +482,12 @@ static void diagnosis_take_line(struct diagnosing *job, const struct diagnosis_l
 	kind = diagnosis_kind_of_line(job->table->rows[best->row].kind, line, match);
 	if (kind == KIND_CAUSE)
 		diagnosis_explain(job, rank);
-	if (found->order && found->kind <= kind)
+	/* (a line says more than the status by which its row is known) */
+	if (found->order && (found->by_status ? found->kind < kind : found->kind <= kind))
 		return;
 	result = diagnosis_add_found(job, best->row, host, rank);
 	found->kind = kind;
+	found->by_status = false;
 	result->is_weak = kind >= KIND_HINT;
 	result->cause = diagnosis_fill_words(job->arena, result->cause, best, places, line);
 	result->fix = diagnosis_fill_words(job->arena, result->fix, best, places, line);
@@ -605,7 +607,8 @@ void diagnosing_status(struct diagnosing *job, const char *host, int rank, int s
 		for (size_t k = 0; k < row->status_count; k++) {
 			const char *name = status > 128 ? sigdescr_np(status - 128) : NULL;
 
-			if (row->statuses[k] != status || job->found[i].order)
+			if (row->statuses[k] != status ||
+			    (job->found[i].order && job->found[i].kind <= row->kind))
 				continue;
 			job->found[i].by_status = true;
 			diagnosis_add_found(job, i, host, rank)->line =

@@ -26,7 +26,8 @@ static const char node_start[] =
 	"}\n"
 	"trap end TERM\n"
 	"first_rank=$((NODE_RANK * LOCAL_WORLD_SIZE))\n"
-	"[ $((WORLD_SIZE - first_rank)) -ge \"$LOCAL_WORLD_SIZE\" ] || LOCAL_WORLD_SIZE=$((WORLD_SIZE - first_rank))\n";
+	"[ $((WORLD_SIZE - first_rank)) -ge \"$LOCAL_WORLD_SIZE\" ] || LOCAL_WORLD_SIZE=$((WORLD_SIZE - first_rank))\n"
+	"[ \"$LOCAL_WORLD_SIZE\" -gt 0 ] || exit 0\n";
 static const char node_loop[] = "export LOCAL_RANK=0 RANK\n"
 				"while [ \"$LOCAL_RANK\" -lt \"$LOCAL_WORLD_SIZE\" ]; do\n"
 				"  RANK=$((first_rank + LOCAL_RANK))\n";

@@ -223,7 +223,6 @@ static int lab_gpu_put_programs(const struct lab_gpu_files *files, struct error 
 	if (share_path(files->arena, "images/simulated/container.sh", &from, err) < 0 ||
 	    lab_gpu_copy(files, from, "container.sh", files->host->gpus.toolkit, err) < 0)
 		return -1;
-
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
 		if (share_path(files->arena,
 			       arena_printf(files->arena, "images/simulated/%s", programs[i].name),

@@ -22,6 +22,7 @@
 
 #define HOST_START_S 60
 #define ENGINE_START_S 90
+#define HOST_PORT_S 10
 #define HOST_ASK_S 30
 #define CGROUP_TRIES 100
 
@@ -230,14 +231,15 @@ static bool host_serves(const struct lab *lab, const struct lab_host *host, stru
 
 	if (*host->bare)
 		return true;
-	if (!lab_wait_port(host->address, lab->port, &host->process, 1))
+	if (!lab_wait_port(host->address, lab->port, &host->process, HOST_PORT_S))
 		return false;
 	if (!engine || !engine->permit) /* it has no daemon */
 		return true;
 	words_addf(&words, "nsenter");
 	words_addf(&words, "--mount=/proc/%d/ns/mnt", (int)host->process.pid);
 	words_add_all(&words, WORDS("env", "-i"));
-	words_addf(&words, "PATH=%s", getenv("PATH"));
+	words_addf(&words, "PATH=%s",
+		   getenv("PATH") ? getenv("PATH") : "/usr/sbin:/usr/bin:/sbin:/bin");
 	words_add_all(&words, engine->probe);
 	proc.words = words_list(&words);
 	return proc_run(&proc, &result, &ignored) == 0 && result.status == 0;
@@ -250,7 +252,8 @@ static const char *host_doing(const struct lab *lab, const struct lab_host *host
 	if (!lab_process_alive(&host->process))
 		return *host->bare ? "starts: network, system"
 				   : "starts: network, sshd, container engine";
-	if (host_serves(lab, host, arena))
+	/* an interrupted question has no answer */
+	if (host_serves(lab, host, arena) || interrupted())
 		return NULL;
 	lab_process_end(&host->process, true);
 	return "starts again: its sshd or its container engine did not answer";

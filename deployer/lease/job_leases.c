@@ -25,6 +25,7 @@ struct lease_job {
 	char ticket[24];
 	bool has_tickets;
 	bool has_warned;
+	bool may_hold;	    /* some host was reached and did not give back */
 	size_t first;	    /* the member that was told first */
 	bool is_first_turn; /* of two in which hosts are told: it alone, and the others */
 };
@@ -76,13 +77,23 @@ static int lease_return(struct member *m, const char *action, const char *id, st
 	return member_lease(m, action, &request, &ignored, err);
 }
 
-/* Its errors are nobody's: who asks for GPUs next says them. A host that could not be reached a moment ago is not asked again. */
+/* Errors are ignored here: who asks for GPUs next says them. A host that could not be reached a moment ago is not asked again. */
 static bool lease_give_one(struct member *m, const char *id)
 {
 	struct error ignored = {0};
 
 	return m->left_out ||
 	       ((m->ssh || !m->failed) && lease_return(m, "give", id, &ignored) == 0);
+}
+
+/* Gives back what this round has taken. A host that was never reached has taken nothing. */
+static void lease_give_all(struct lease_job *job)
+{
+	job->may_hold = false;
+	for (size_t i = 0; i < job->fleet->count; i++)
+		if (!lease_give_one(&job->fleet->members[i], job->wish->id) &&
+		    job->fleet->members[i].ssh)
+			job->may_hold = true;
 }
 
 static int lease_free_one(struct member *m, void *arg, struct error *err)
@@ -324,7 +335,7 @@ static int lease_take(struct lease_job *job, bool *done, struct error *err)
 		fleet_each(job->fleet, lease_take_one, job);
 	*done = lease_has_all(job) && !fleet_failures(job->fleet);
 	if (!*done)
-		fleet_give_job(job->fleet, job->wish->id, NULL);
+		lease_give_all(job);
 	return fleet_result(job->fleet, err);
 }
 
@@ -437,7 +448,7 @@ static bool lease_has_some(const struct lease_job *job)
 
 /*
  * One round for all GPUs that the ranks see. One question is enough, since there is nothing to choose; who waits asks all
- * hosts first, which renews his tickets.
+ * hosts first, which renews its tickets.
  */
 static int lease_round_seen(struct lease_job *job, bool *done, bool *is_full, struct error *err)
 {
@@ -462,7 +473,7 @@ static int lease_round_seen(struct lease_job *job, bool *done, bool *is_full, st
 	if (*done)
 		lease_say_used(job);
 	else if (lease_has_some(job))
-		fleet_give_job(job->fleet, job->wish->id, NULL);
+		lease_give_all(job);
 	return rc == 0 && *is_full && !job->wish->waits ? lease_refuse_seen(job, err) : rc;
 }
 
@@ -562,7 +573,8 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 	job.ranks = ARENA_ARRAY(arena, fleet->count, int);
 	if (lease_rounds(&job, err) < 0) {
 		if (*job.ticket)
-			fleet_give_job(fleet, wish->id, NULL);
+			lease_give_all(&job);
+		leases->may_hold = job.may_hold;
 		return -1;
 	}
 	lease_keep(&job, leases);

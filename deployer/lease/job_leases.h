@@ -6,7 +6,7 @@
  * to use, or this one would use those of an earlier job.
  *
  * The hosts are asked what is free, the ranks are spread over it, and then each host is told to take. If one of them
- * cannot any more, all give back, and the hosts are asked again. Nobody holds GPUs while he waits for others, so two
+ * cannot any more, all give back, and the hosts are asked again. No job holds GPUs while it waits for others, so two
  * jobs never block each other. The host with the lowest address is told first and alone, so that of two jobs for the
  * same hosts one gets all.
  *
@@ -35,6 +35,7 @@ struct job_leases {
 	/* UUIDs of each member of the fleet, NULL-terminated lists */
 	const char *const **devices;
 	bool leaves_out; /* some members got none */
+	bool may_hold; /* it failed, and some member may have kept leases that it was told to give back */
 };
 
 /*

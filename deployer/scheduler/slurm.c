@@ -346,9 +346,10 @@ static void slurm_tell_output(const struct job_record *record, const char *host,
 	state->story = arena_printf(
 		arena,
 		"%s cannot write to %s: start ringup in a folder that the nodes share; if they share it, slurmd.log there says why",
-		*host		? host
-		: *state->nodes ? state->nodes
-				: "its first node",
+		*host ? host
+		: *state->nodes && !strchr(state->nodes, ' ')
+			? state->nodes /* not "None assigned" */
+			: "its first node",
 		realpath(record->folder, whole) ? whole : record->folder);
 }
 

@@ -14,6 +14,7 @@
 #include "resolver/rules/rules.h"
 #include "resolver/explain/explain.h"
 #include "resolver/explain/host_notes.h"
+#include "resolver/explain/notes.h"
 #include "resolver/explain/overruled.h"
 #include "resolver/search/suggest.h"
 
@@ -212,12 +213,13 @@ static void note_base_cuda(struct resolver *r, struct plan *plan)
 	const char *of_base = base ? base_tag_cuda(base, r->arena) : "";
 	const struct choice *cuda = plan_choice(plan, "cuda");
 
-	if (*of_base && cuda && *cuda->wheel && strcmp(of_base, cuda->version) != 0 &&
-	    plan->note_count < PLAN_NOTES_MAX)
-		plan->notes[plan->note_count++] = arena_printf(
-			r->arena,
-			"%s loads the CUDA %s that its wheel brings, and not the CUDA %s of image.base %s",
-			cuda->wheel, cuda->version, of_base, base);
+	if (*of_base && cuda && *cuda->wheel && strcmp(of_base, cuda->version) != 0)
+		plan_add_note(
+			plan,
+			arena_printf(
+				r->arena,
+				"%s loads the CUDA %s that its wheel brings, and not the CUDA %s of image.base %s",
+				cuda->wheel, cuda->version, of_base, base));
 }
 
 static void add_notes(struct resolver *r, struct plan *plan)
@@ -229,20 +231,23 @@ static void add_notes(struct resolver *r, struct plan *plan)
 	note_base_cuda(r, plan);
 	if (given_base(input))
 		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
-	if (tag.because && !tag.refused && plan->note_count < PLAN_NOTES_MAX)
-		plan->notes[plan->note_count++] =
-			arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because, tag.source);
-	if (given_base(input) && !(r->units.asked & COMPONENT_BIT(COMPONENT_OS)) &&
-	    plan->note_count < PLAN_NOTES_MAX)
-		plan->notes[plan->note_count++] = arena_printf(
-			r->arena,
-			"the OS of image.base %s is not known here, and the recipe is for %s: name its OS in the stack, as os==ubuntu22.04",
-			input->base, plan_choice(plan, "os")->version);
-	for (size_t i = 0; i < plan->allow_count && plan->note_count < PLAN_NOTES_MAX; i++)
+	if (tag.because && !tag.refused)
+		plan_add_note(plan, arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because,
+						 tag.source));
+	if (given_base(input) && !(r->units.asked & COMPONENT_BIT(COMPONENT_OS)))
+		plan_add_note(
+			plan,
+			arena_printf(
+				r->arena,
+				"the OS of image.base %s is not known here, and the recipe is for %s: name its OS in the stack, as os==ubuntu22.04",
+				input->base, plan_choice(plan, "os")->version));
+	for (size_t i = 0; i < plan->allow_count; i++)
 		if (!plan_breaks(plan, plan->allow[i]))
-			plan->notes[plan->note_count++] = arena_printf(
-				r->arena, "--allow %s: this stack does not break that rule",
-				plan->allow[i]);
+			plan_add_note(
+				plan,
+				arena_printf(r->arena,
+					     "--allow %s: this stack does not break that rule",
+					     plan->allow[i]));
 }
 
 /* What the plan may break, and what it does break. */

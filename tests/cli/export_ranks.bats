@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # How many ranks an exported job has, and where: what the command line says, and what the job's keys say where it does not.
 
+bats_require_minimum_version 1.5.0
 load helper
 IMAGE=registry.example:5000/team/lab@sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 
@@ -59,6 +60,15 @@ places() {
 	# roles are so many ranks, however many nodes there are
 	apart ringup export kubernetes --image "$IMAGE" --nodes 4 parts
 	[ "$status" -eq 0 ]
+}
+
+@test "a pod that has no rank left ends well" {
+	sed -i 's/hosts: .*/hosts: [{address: a, slots: 4}, {address: b, slots: 8}, {address: c, slots: 4}]/' cluster.yaml
+	ringup export kubernetes --image "$IMAGE" --launcher env -- true >out
+	sed -n '/^ *ranks= failed=/,/^ *wait \$\$*ranks/p' out | sed 's/^ *//; s/\$\$/$/g' >pod.sh
+	grep -q '^wait ' pod.sh
+	run -0 env NODE_RANK=2 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 sh pod.sh ranks false
+	run -3 env NODE_RANK=1 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 sh pod.sh ranks sh -c 'exit 3'
 }
 
 # machine RANKS WORD...: Compose's one container has so many ranks.

@@ -113,10 +113,30 @@ def brought_cuda(catalog, choice, document, found):
     return [Row({**row, "wheel": choice["wheel"]}) for row in catalog.rows("cuda") if row["version"] == choice["version"]]
 
 
+def over_choice(catalog, name, choice, document, found, givens):
+    """The rows of a library whose wheel takes the place of the one that torch brings: a newer one of its major, asked for."""
+    wheels = [w for w in catalog.rows("wheel") if (w["component"], w["version"], w["pip"]) == (name, choice["version"], choice["pip"])]
+    since = "2.9" if document.get("arch") == "aarch64" else "2.1"  # before, torch has it inside
+    replaced = any(
+        rules.brings(torch, name)
+        and compare(torch["version"], since) >= 0
+        and compare(choice["version"], rules.brings(torch, name)) > 0
+        and parts(choice["version"])[0] == parts(rules.brings(torch, name))[0]
+        and any(in_series(rules.brings(torch, "cuda"), w["built"]) for w in wheels)
+        for torch in found.get("torch", [])
+    )
+    others = {"tensorflow", "jax"} & set(document["stack"])
+    if not replaced or others or choice["wheel"] != "torch" or name not in ("cudnn", "nccl") or name not in givens.names:
+        return []
+    return [Row({**row, "wheel": "torch"}) for row in catalog.rows(name) if row["version"] == choice["version"]]
+
+
 def brought_choice(catalog, name, choice, document, found, givens):
     """The rows of a library that the choice says comes with a wheel: one without cells, or none."""
     if name == "cuda":
         return brought_cuda(catalog, choice, document, found) if name not in givens.names else []
+    if choice.get("pip"):
+        return over_choice(catalog, name, choice, document, found, givens)
     wheels = found.get(choice["wheel"], [])
     extra = [key for key, _ in CELLS if choice.get(key)]
     fits = any(rules.brings(wheel, name) == choice["version"] for wheel in wheels)

@@ -290,6 +290,21 @@ static void test_status_of_a_cause(void **state)
 	assert_int_equal(diagnosing_best(job, best), 1);
 }
 
+/* The line that says what the status has said before is no second answer, and does not take the first one away. */
+static void test_line_after_its_status(void **state)
+{
+	struct scratch *s = *state;
+	struct diagnosing *job = diagnosing_new(table_of(s), &s->arena);
+	struct diagnosis best[DIAGNOSIS_BEST];
+
+	diagnosing_status(job, "node01", 3, 127);
+	feed(job, 3, "sh: 1: torchrum: not found\n");
+	feed(job, 5, "bash: line 1: torchrum: command not found\n");
+	assert_int_equal(diagnosing_best(job, best), 1);
+	assert_string_equal(best[0].id, "command-missing");
+	assert_false(best[0].is_weak);
+}
+
 /* The recorded output of a case, without its header. */
 static const char *record(struct scratch *s, const char *name)
 {
@@ -533,6 +548,7 @@ int main(void)
 		SCRATCH_TEST(test_colours_and_age),
 		SCRATCH_TEST(test_hints),
 		SCRATCH_TEST(test_status_of_a_cause),
+		SCRATCH_TEST(test_line_after_its_status),
 		SCRATCH_TEST(test_cause_before_consequence),
 		SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_abort),
