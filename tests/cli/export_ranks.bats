@@ -67,8 +67,9 @@ places() {
 	ringup export kubernetes --image "$IMAGE" --launcher env -- true >out
 	sed -n '/^ *ranks= failed=/,/^ *wait \$\$*ranks/p' out | sed 's/^ *//; s/\$\$/$/g' >pod.sh
 	grep -q '^wait ' pod.sh
-	run -0 env NODE_RANK=2 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 sh pod.sh ranks false
-	run -3 env NODE_RANK=1 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 sh pod.sh ranks sh -c 'exit 3'
+	# it ends its whole process group
+	run -0 env NODE_RANK=2 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 setsid -w sh pod.sh false
+	run -3 env NODE_RANK=1 WORLD_SIZE=16 LOCAL_WORLD_SIZE=8 setsid -w sh pod.sh sh -c 'exit 3'
 }
 
 # machine RANKS WORD...: Compose's one container has so many ranks.
