@@ -351,14 +351,8 @@ static void job_settle(struct job *job)
 	if (job->result.unswept)
 		words_add_all(&all, job->result.unswept);
 	stage_give_back(job->stages, &job->wish, &kept);
-	for (size_t i = 0; i < kept.count; i++) {
-		bool is_there = false;
-
-		for (size_t k = 0; k < all.count; k++)
-			is_there |= strcmp(all.list[k], kept.list[i]) == 0;
-		if (!is_there)
-			words_add(&all, kept.list[i]);
-	}
+	for (size_t i = 0; i < kept.count; i++)
+		words_add_new(&all, kept.list[i]);
 	job->record.unswept = words_list(&all);
 }
 

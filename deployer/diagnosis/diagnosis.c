@@ -63,7 +63,7 @@ struct diagnoses {
 struct diagnosis_found {
 	size_t order;		  /* 0: not found */
 	enum diagnosis_kind kind; /* the row's, or KIND_HINT: diagnosis_kind_of_line */
-	bool by_status;		  /* and not by a line */
+	bool by_status;		  /* and not by a line, which says more */
 	struct diagnosis result;
 };
 
@@ -482,7 +482,6 @@ static void diagnosis_take_line(struct diagnosing *job, const struct diagnosis_l
 	kind = diagnosis_kind_of_line(job->table->rows[best->row].kind, line, match);
 	if (kind == KIND_CAUSE)
 		diagnosis_explain(job, rank);
-	/* (a line says more than the status by which its row is known) */
 	if (found->order && (found->by_status ? found->kind < kind : found->kind <= kind))
 		return;
 	result = diagnosis_add_found(job, best->row, host, rank);

@@ -206,34 +206,13 @@ static int check_base(struct resolver *r)
 	return unsatisfied(r);
 }
 
-/* A base image's CUDA stands beside the one of a wheel, which the framework loads. */
-static void note_base_cuda(struct resolver *r, struct plan *plan)
-{
-	const char *base = given_base(r->input);
-	const char *of_base = base ? base_tag_cuda(base, r->arena) : "";
-	const struct choice *cuda = plan_choice(plan, "cuda");
-
-	if (*of_base && cuda && *cuda->wheel && strcmp(of_base, cuda->version) != 0)
-		plan_add_note(
-			plan,
-			arena_printf(
-				r->arena,
-				"%s loads the CUDA %s that its wheel brings, and not the CUDA %s of image.base %s",
-				cuda->wheel, cuda->version, of_base, base));
-}
-
 static void add_notes(struct resolver *r, struct plan *plan)
 {
 	const struct resolve_input *input = r->input;
-	struct base_tag tag = {.because = NULL};
 
 	plan_add_host_notes(&r->search, input->facts, input->fact_count, plan);
-	note_base_cuda(r, plan);
 	if (given_base(input))
-		base_tag_check(r->model.catalog, input->base, r->arena, &tag);
-	if (tag.because && !tag.refused)
-		plan_add_note(plan, arena_printf(r->arena, "%s: %s [%s]", input->base, tag.because,
-						 tag.source));
+		plan_add_base_notes(plan, r->model.catalog, input->base, r->arena);
 	if (given_base(input) && !(r->units.asked & COMPONENT_BIT(COMPONENT_OS)))
 		plan_add_note(
 			plan,

@@ -5,6 +5,7 @@
 #include "resolver/explain/reason.h"
 
 #include "resolver/brought.h"
+#include "resolver/rules/base_tag.h"
 #include "resolver/rules/rule_gpu.h"
 #include "resolver/rules/rule_image.h"
 #include "resolver/rules/rule_driver.h"
@@ -17,6 +18,26 @@ void plan_add_note(struct plan *plan, const char *note)
 {
 	if (note && *note && plan->note_count < PLAN_NOTES_MAX)
 		plan->notes[plan->note_count++] = note;
+}
+
+void plan_add_base_notes(struct plan *plan, const struct catalog *catalog, const char *base,
+			 struct arena *arena)
+{
+	const struct choice *cuda = plan_choice(plan, "cuda");
+	const char *of_base = base_tag_cuda(base, arena);
+	struct base_tag tag;
+
+	base_tag_check(catalog, base, arena, &tag);
+	if (tag.because && !tag.refused)
+		plan_add_note(plan,
+			      arena_printf(arena, "%s: %s [%s]", base, tag.because, tag.source));
+	if (*of_base && cuda && *cuda->wheel && strcmp(of_base, cuda->version) != 0)
+		plan_add_note(
+			plan,
+			arena_printf(
+				arena,
+				"%s loads the CUDA %s that its wheel brings, and not the CUDA %s of image.base %s",
+				cuda->wheel, cuda->version, of_base, base));
 }
 
 static void note_gate(struct search *s, struct plan *plan)
