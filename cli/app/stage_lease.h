@@ -30,7 +30,7 @@ int stage_check_gpus_given(struct stages *stages, struct error *err);
 
 /*
  * Gives them back; nothing to do where nothing was leased. Names of hosts where that could not be done, and where processes of the job
- * may be, are added to `kept`, or NULL.
+ * may be, are added to `kept`.
  */
 void stage_give_back(struct stages *stages, struct job_options *wish, struct words *kept);
 

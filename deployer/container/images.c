@@ -54,14 +54,6 @@ static const char *images_digest(const char *image)
 	return at ? at + 1 : "";
 }
 
-static bool images_has(const struct words *digests, const char *digest)
-{
-	for (size_t i = 0; i < digests->count; i++)
-		if (strcmp(digests->list[i], digest) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Calls the engine's `remove` for every version of the image, or only for those whose digest is in `old`. Returns how many
  * went.
@@ -85,7 +77,7 @@ static size_t images_remove(struct member *m, const struct words *old, const cha
 		/* one that came by SSH has no digest, and its tag tells */
 		if (line && starts_with(line, "sha256-"))
 			digest = arena_printf(&m->arena, "sha256:%s", line + strlen("sha256-"));
-		if (!*id || (old && !images_has(old, digest)))
+		if (!*id || (old && !words_has(old, digest)))
 			continue;
 		if (images_try(m, remove, image, &result) == 0 && result.status == 0)
 			gone++;
@@ -113,7 +105,7 @@ static void images_find_old(const struct cluster *cluster, const char *image, si
 		const char *digest = images_digest(
 			json_text(cJSON_GetArrayItem(documents, i), "image", old->arena));
 
-		if (*digest && !images_has(&keep, digest) && !images_has(old, digest))
+		if (*digest && !words_has(&keep, digest) && !words_has(old, digest))
 			words_add(keep.count < count ? &keep : old, digest);
 	}
 }

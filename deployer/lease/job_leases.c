@@ -116,7 +116,7 @@ void fleet_free_job(struct fleet *fleet, const char *id, bool must)
 void fleet_give_job(struct fleet *fleet, const char *id, struct words *kept)
 {
 	for (size_t i = 0; fleet->members && i < fleet->count; i++)
-		if (!lease_give_one(&fleet->members[i], id) && kept)
+		if (!lease_give_one(&fleet->members[i], id))
 			words_add(kept, fleet->members[i].host->name);
 }
 

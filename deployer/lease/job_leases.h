@@ -49,7 +49,7 @@ int fleet_lease_job(struct fleet *fleet, const struct job_lease_wish *wish, stru
 
 /*
  * Gives back what a job has on every member, when its own ringup knows that it has ended. Names of hosts where that
- * could not be done are added to `kept`, or NULL: until fleet_free_job, the leases there count as long as lease.h says.
+ * could not be done are added to `kept`: until fleet_free_job, the leases there count as long as lease.h says.
  */
 void fleet_give_job(struct fleet *fleet, const char *id, struct words *kept);
 

@@ -20,12 +20,18 @@ void words_add(struct words *words, const char *word)
 	words->list[words->count] = NULL;
 }
 
-void words_add_new(struct words *words, const char *word)
+bool words_has(const struct words *words, const char *word)
 {
 	for (size_t i = 0; i < words->count; i++)
 		if (strcmp(words->list[i], word) == 0)
-			return;
-	words_add(words, word);
+			return true;
+	return false;
+}
+
+void words_add_new(struct words *words, const char *word)
+{
+	if (!words_has(words, word))
+		words_add(words, word);
 }
 
 void words_add_all(struct words *words, const char *const *list)

@@ -20,7 +20,8 @@ struct words {
 		.arena = (a) \
 	}
 
-void words_add(struct words *words, const char *word);	   /* copies the word */
+void words_add(struct words *words, const char *word); /* copies the word */
+bool words_has(const struct words *words, const char *word);
 void words_add_new(struct words *words, const char *word); /* only where it is not there yet */
 void words_add_all(struct words *words, const char *const *list);
 void words_addf(struct words *words, const char *format, ...) _printf_(2, 3);

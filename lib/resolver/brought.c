@@ -174,7 +174,7 @@ const char *brought_over(const struct search *s, enum component component)
 	if ((component != COMPONENT_CUDNN && component != COMPONENT_NCCL) || s->model->cpu ||
 	    !library || !brings || !torch->brings[COMPONENT_CUDA] || !is_asked(s, component) ||
 	    s->now.chosen[COMPONENT_TENSORFLOW] || s->now.chosen[COMPONENT_JAX] ||
-	    version_compare(torch->version, outside) < 0 ||
+	    s->now.chosen[COMPONENT_MXNET] || version_compare(torch->version, outside) < 0 ||
 	    version_in_series(library->version, brings) ||
 	    version_compare(library->version, brings) < 0 ||
 	    strtol(library->version, NULL, 10) != strtol(brings, NULL, 10))

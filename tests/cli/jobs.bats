@@ -282,6 +282,16 @@ lose_node02() {
 	[ "$status" = 0 ] || { cat err; false; }
 }
 
+@test "a job that got no GPUs leaves nothing to look for, on hosts that it has reached and on others" {
+	hosts_with_gpus
+	job --gpus 1 -n 3 --name large -- true </dev/null
+	[ "$status" = 2 ]
+	echo 'ssh: connect to host 127.0.0.2 port 22: No route to host' >hosts/127.0.0.2/away
+	job --gpus 1 -n 2 --name away -- true </dev/null
+	[ "$status" != 0 ]
+	jq -se 'all(.state == "failed" and (has("unswept") or has("id") | not))' .ringup/jobs/large/job.json .ringup/jobs/away/job.json
+}
+
 @test "a job that was given no name has its own in its leases" {
 	hosts_with_gpus
 	job --gpus 1 -n 1 -- sh -c 'grep -h ^job= "$0"/hosts/*/state/.leases/*.job' "$PWD" </dev/null

@@ -176,14 +176,6 @@ static int key_agent_add(const char *key, bool has_terminal)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
-static bool key_agent_has(const struct words *words, const char *word)
-{
-	for (size_t i = 0; i < words->count; i++)
-		if (strcmp(words->list[i], word) == 0)
-			return true;
-	return false;
-}
-
 static int key_agent_ask(const char *key, struct error *err)
 {
 	_cleanup_(fd_close) int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -194,7 +186,7 @@ static int key_agent_ask(const char *key, struct error *err)
 			err, ERROR_FAILED,
 			"the key %s is encrypted, and there is no terminal to ask for its passphrase at; add it to an agent: ssh-add %s",
 			key, key);
-	if (key_agent_has(&agents.refused, key))
+	if (words_has(&agents.refused, key))
 		rc = -1;
 	else if (key_agent_start(err) < 0)
 		return -1;
@@ -215,7 +207,7 @@ int key_agent_unlock(const char *key, const char **socket, struct error *err)
 
 	pthread_mutex_lock(&agents.lock);
 	agents.unlocked.arena = agents.refused.arena = &agents.arena;
-	if (!key_agent_has(&agents.unlocked, key))
+	if (!words_has(&agents.unlocked, key))
 		rc = key_agent_ask(key, err);
 	*socket = agents.socket;
 	pthread_mutex_unlock(&agents.lock);
